@@ -17,10 +17,11 @@ import numpy as np
 from easd_viz.trace import Config, Emitted, Footer, Header, ModelInfo, Outcome, Prompt, Step, Token, TopEntry, Trace
 from easd_viz.verify import SOURCE_OF_REPLACEMENT, accept_probability, decide, gate_of, overlap
 
-WORDS = (
+WORDS = re.findall(
+    r"\w+",
     "the a of and to in was light sea keeper boat storm lamp night he she it harbour wave had lost stone wind"
-    " on his her tower shore glass far deep cold old small one day they found with from into until"
-).split(" ")[1:]
+    " on his her tower shore glass far deep cold old small one day they found with from into until",
+)
 PIECES: tuple[bytes, ...] = (
     *(b" " + word.encode() for word in WORDS),
     *(b".", b",", b"\n", b"\n\n", b"\t", b" ", b"    ", b"umble", b"ing", b'"', b"'s", b"&amp;", b"\\"),
