@@ -81,6 +81,11 @@ class Config:
         _integer("max_new_tokens", self.max_new_tokens, 1, 10**9)
         _integer("seed", self.seed, 0, 2**63 - 1)
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether tokens are drawn from the very softmax that entropy is defined on: not greedy, nothing truncated."""
+        return self.temperature > 0 and self.top_k == 0 and self.top_p == 1
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -413,7 +418,17 @@ def _check_order(step: Step, index: int, position: int, header: Header) -> int:
     return position
 
 
-TARGET_FIELDS = ("target_prob", "accept_prob", "uniform", "target_entropy", "overlap", "target_top", "beta", "tv_target", "tv_exclude")
+TARGET_FIELDS = (
+    "target_prob",
+    "accept_prob",
+    "uniform",
+    "target_entropy",
+    "overlap",
+    "target_top",
+    "beta",
+    "tv_target",
+    "tv_exclude",
+)
 """The fields of a drafted token that need the target: null in draft-only runs, there in all others."""
 
 
@@ -475,7 +490,7 @@ class _Fields:
         return value
 
     def hex(self) -> str | None:
-        value = self.left.pop("bytes", None)
+        value: str | None = self.left.pop("bytes", None)
         try:
             if value is not None:
                 bytes.fromhex(value)
@@ -573,12 +588,13 @@ def _read_model(record: Any) -> ModelInfo | None:
     if record is None:
         return None
     f = _Fields(record, "a model")
-    return ModelInfo(f.text("id"), f.text("revision", none=True), f.text("dtype"), f.text("device"), f.integer("vocab_size"), f.left)
+    revision = f.text("revision", none=True)
+    return ModelInfo(f.text("id"), revision, f.text("dtype"), f.text("device"), f.integer("vocab_size"), f.left)
 
 
 def _read_config(record: Any) -> Config:
     f = _Fields(record, "config")
-    values = {g.name: f.take(g.name) for g in fields(Config) if g.name != "extra"}
+    values: dict[str, Any] = {g.name: f.take(g.name) for g in fields(Config) if g.name != "extra"}
     return Config(**{name: math.inf if value == "inf" else value for name, value in values.items()}, extra=f.left)
 
 
@@ -612,7 +628,10 @@ def _read_header(record: dict[str, Any]) -> Header:
     if type(version) is not int or version < 1:
         raise TraceError(f"schema_version must be a whole number, found {version!r:.60}")
     if version > SCHEMA_VERSION:
-        raise TraceError(f"this trace has schema version {version}; this version of EASD Viz reads up to {SCHEMA_VERSION}. Update EASD Viz to open it.")
+        raise TraceError(
+            f"this trace has schema version {version}; this version of EASD Viz reads up to {SCHEMA_VERSION}. "
+            f"Update EASD Viz to open it."
+        )
     header = Header(
         app_version=f.text("app_version"),
         created=f.text("created"),
@@ -635,7 +654,8 @@ def _read_header(record: dict[str, Any]) -> Header:
 
 def _read_footer(record: dict[str, Any]) -> Footer:
     f = _Fields(record, "the footer")
-    return Footer(f.one_of("stop_reason", get_args(StopReason)), f.text("text"), f.number("prefill_ms"), f.number("wall_ms"), f.left)
+    reason = f.one_of("stop_reason", get_args(StopReason))
+    return Footer(reason, f.text("text"), f.number("prefill_ms"), f.number("wall_ms"), f.left)
 
 
 def _one_of(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -677,7 +697,8 @@ def emitted_frame(trace: Trace) -> pd.DataFrame:
 
     rows: list[tuple[Any, ...]] = []
     for step in trace.steps:
-        rows += [(t.position, t.token_id, t.text, "accepted", step.index, t.draft_entropy, t.target_entropy) for t in step.accepted]
+        for t in step.accepted:
+            rows.append((t.position, t.token_id, t.text, "accepted", step.index, t.draft_entropy, t.target_entropy))
         if step.emitted is not None:
             e = step.emitted
             rows.append((e.position, e.token_id, e.text, e.source, step.index, None, e.target_entropy))

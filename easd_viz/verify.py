@@ -91,7 +91,7 @@ def accept_probability(draft_prob: float, target_prob: float) -> float:
 def overlap(draft_ids: Sequence[int], target_ids: Sequence[int], k: int) -> float:
     """overlap_k = |Top_k(p) ∩ Top_k(q)| / k from two lists of token ids, best first.
 
-    A vocabulary smaller than k has only that many tokens to compare: k then counts as the vocabulary's size, and the overlap is 1.
+    A vocabulary smaller than k has only that many tokens to compare: k then counts as its size, and the overlap is 1.
     """
     size = min(k, len(draft_ids), len(target_ids))
     return len(set(draft_ids[:size]) & set(target_ids[:size])) / size
@@ -145,7 +145,7 @@ def judge(token: Token, gate: Gate) -> Verdict:
     Raises ValueError where the gate's k is above the recorded K, or the token has no target (draft-only runs).
     """
     if token.target_prob is None or token.target_entropy is None or token.uniform is None or token.target_top is None:
-        raise ValueError(f"the token at position {token.position} was never verified (a draft-only run); there is nothing to judge")
+        raise ValueError(f"the token at position {token.position} was never verified (a draft-only run): nothing to judge")
     return decide(
         draft_prob=token.draft_prob,
         target_prob=token.target_prob,
@@ -194,10 +194,14 @@ def check_step(step: Step, config: Config, forced: Mapping[int, Outcome] | None 
                     f"accept_prob at position {token.position} is {token.accept_prob}, but min(1, p/q) is {verdict.accept_prob}"
                 )
             if token.overlap != (found := overlap_of(token, config.k)):
-                raise TraceError(f"overlap at position {token.position} is {token.overlap}, but its top lists give {found} at k = {config.k}")
+                raise TraceError(
+                    f"overlap at position {token.position} is {token.overlap}, but its top lists give {found} at k = {config.k}"
+                )
             expected = (forced or {}).get(token.position, verdict.outcome)
         if token.outcome != expected:
-            raise TraceError(f"outcome at position {token.position} is {token.outcome!r}, but the decision rule gives {expected!r}")
+            raise TraceError(
+                f"outcome at position {token.position} is {token.outcome!r}, but the decision rule gives {expected!r}"
+            )
         if expected in ("rejected", "gated"):
             stop = token
     _check_source(step, stop, config)
