@@ -301,3 +301,14 @@ def _speed_up_words(metrics: Metrics) -> str:
     if metrics.expected_speed_up is None or c is None:
         return "needs a draft, a target and their clocks"
     return f"α = {metrics.expected_acceptance.value:.3f}, γ = {metrics.gamma}, c = {c:.3f} ({metrics.cost.source})"
+
+
+def lines(metrics: Metrics) -> list[str]:
+    """The rows as aligned lines of text, then the counts and times that no row names."""
+    shown = rows(metrics)
+    wide, values = max(len(row.label) for row in shown), max(len(row.text) for row in shown)
+    out = [f"{row.label:<{wide}}  {row.text:>{values}}  {row.counts}" for row in shown]
+    c, t = metrics.counts, metrics.times
+    prefill = "prefill not recorded" if t.prefill_ms is None else f"{t.prefill_ms:.0f} ms prefill"
+    out.append(f"{c.rounds} rounds, {c.prompt_tokens} prompt tokens, {c.discarded} discarded, {c.bonus} bonus; {prefill}")
+    return out
