@@ -45,7 +45,7 @@ class Row:
         return int(self.numbers["token_id"])
 
     def drawn(self, law: str) -> Drawn:
-        """The candidate from ``residual``, ``resampled`` (the gate's replacement) or ``target``."""
+        """The candidate ``from_residual``, ``resampled`` (the gate's replacement) or ``from_target``."""
         n = self.numbers
         return Drawn(int(n[f"{law}_id"]), n[f"{law}_prob"], n[f"{law}_target_prob"])
 
@@ -86,7 +86,7 @@ def pack(drafted: Drafted, target_logits: Tensor, uniforms: Sequence[float], con
     columns = {
         "target_entropy": sampling.entropy(full),
         "target_infinite": 1 - torch.isfinite(target_logits).all(-1).float(),
-        **_draw("target", p, p, emit),
+        **_draw("from_target", p, p, emit),
     }
     top = _top(full, config, lists)
     if not count:
@@ -135,7 +135,7 @@ def _compare(drafted: Drafted, p: Tensor, logits: Tensor, emit: Tensor, config: 
     replacement = p if config.resample == "target" else sampling.excluding(p, logits, drafted.ids, greedy)
     columns = {
         "target_prob": _at(p, drafted.ids),
-        **_draw("residual", sampling.residual(p, drafted.q), p, emit),
+        **_draw("from_residual", sampling.residual(p, drafted.q), p, emit),
         **_draw("resampled", replacement, p, emit),
     }
     if lists:

@@ -83,7 +83,7 @@ class FakePair:
 
 def constant(probs: Sequence[float]) -> Callable[[tuple[int, ...]], Tensor]:
     """The same distribution at every position."""
-    logits = torch.tensor(probs, dtype=torch.float64).log().float()
+    logits = torch.tensor(probs, dtype=torch.float64).log().clamp(min=-1e4).float()
     return lambda tokens: logits
 
 
