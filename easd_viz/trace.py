@@ -29,6 +29,8 @@ Resample = Literal["target", "exclude"]
 Outcome = Literal["accepted", "rejected", "gated", "discarded"]
 Source = Literal["residual", "target", "target_excluding_draft", "bonus"]
 StopReason = Literal["eos", "length", "stopped", "error"]
+MODES, RESAMPLES, OUTCOMES = get_args(Mode), get_args(Resample), get_args(Outcome)
+SOURCES, STOP_REASONS = get_args(Source), get_args(StopReason)
 TopEntry = tuple[int, str, float]
 """(token id, text, probability) of the softmax that entropy is defined on."""
 
@@ -64,8 +66,8 @@ class Config:
     extra: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        _one_of("mode", self.mode, get_args(Mode))
-        _one_of("resample", self.resample, get_args(Resample))
+        _one_of("mode", self.mode, MODES)
+        _one_of("resample", self.resample, RESAMPLES)
         _integer("gamma", self.gamma, 0 if self.mode == "target" else 1, 16)
         _number("temperature", self.temperature, 0, 100)
         if 0 < self.temperature < 0.01:
@@ -441,6 +443,9 @@ def _check_mode(token: Token, mode: Mode) -> None:
         raise TraceError(f"outcome at position {token.position} in a draft-only run is 'accepted', found {token.outcome!r}")
 
 
+_MISSING = object()
+
+
 class _Fields:
     """Takes a JSON object's fields one by one, checking each; what is left over is ``extra``."""
 
@@ -452,10 +457,13 @@ class _Fields:
         self.left, self.where = record, where
 
     def take(self, name: str) -> Any:
-        try:
-            return self.left.pop(name)
-        except KeyError:
-            raise TraceError(f"{self.where} lacks {name!r}") from None
+        value = self.left.pop(name, _MISSING)
+        if value is _MISSING:
+            raise self._lacks(name)
+        return value
+
+    def _lacks(self, name: str) -> TraceError:
+        return TraceError(f"{self.where} lacks {name!r}")
 
     def text(self, name: str, *, none: bool = False) -> Any:
         value = self.take(name)
@@ -470,7 +478,11 @@ class _Fields:
         return value
 
     def number(self, name: str, high: float = math.inf, *, none: bool = False) -> Any:
-        value = self.take(name)
+        value = self.left.pop(name, _MISSING)
+        if type(value) is float and 0 <= value <= high:  # nearly always
+            return value
+        if value is _MISSING:
+            raise self._lacks(name)
         if value is None and none:
             return None
         if type(value) not in (int, float) or not 0 <= value <= high:
@@ -491,9 +503,10 @@ class _Fields:
 
     def hex(self) -> str | None:
         value: str | None = self.left.pop("bytes", None)
+        if value is None:
+            return None
         try:
-            if value is not None:
-                bytes.fromhex(value)
+            bytes.fromhex(value)
         except (TypeError, ValueError):
             raise TraceError(f"bytes must be hexadecimal digits, found {value!r:.60}") from None
         return value
@@ -526,7 +539,7 @@ def _read_token(record: Any) -> Token:
         beta=f.number("beta", _PROB, none=True),
         tv_target=f.number("tv_target", _PROB, none=True),
         tv_exclude=f.number("tv_exclude", _PROB, none=True),
-        outcome=f.one_of("outcome", get_args(Outcome)),
+        outcome=f.one_of("outcome", OUTCOMES),
         extra=f.left,
     )
     if token.draft_prob == 0:
@@ -535,7 +548,23 @@ def _read_token(record: Any) -> Token:
 
 
 def _read_top(name: str, entries: Any) -> tuple[TopEntry, ...]:
-    """A top list: entries [token id, text, probability], best first."""
+    """A top list: entries [token id, text, probability], best first. Nine tenths of a file, so what is as usual is read fast."""
+    try:
+        out: tuple[TopEntry, ...] = tuple(map(tuple, entries))
+        previous = _PROB
+        for i, text, prob in out:
+            if type(i) is not int or i < 0 or type(text) is not str or type(prob) is not float or prob > previous:
+                return _read_unusual_top(name, entries)
+            previous = prob
+    except (TypeError, ValueError):
+        return _read_unusual_top(name, entries)
+    if previous < 0 or not out or len({entry[0] for entry in out}) != len(out):
+        return _read_unusual_top(name, entries)
+    return out
+
+
+def _read_unusual_top(name: str, entries: Any) -> tuple[TopEntry, ...]:
+    """The same list, whole-number probabilities turned into floats, or what is wrong with it."""
     try:
         out = tuple([(i, text, float(prob)) for i, text, prob in entries])
     except (TypeError, ValueError):
@@ -559,7 +588,7 @@ def _read_emitted(record: Any) -> Emitted | None:
         token_id=f.integer("token_id"),
         text=f.text("text"),
         bytes=f.hex(),
-        source=f.one_of("source", get_args(Source)),
+        source=f.one_of("source", SOURCES),
         prob=f.number("prob", _PROB),
         target_prob=f.number("target_prob", _PROB),
         target_entropy=f.number("target_entropy"),
@@ -654,7 +683,7 @@ def _read_header(record: dict[str, Any]) -> Header:
 
 def _read_footer(record: dict[str, Any]) -> Footer:
     f = _Fields(record, "the footer")
-    reason = f.one_of("stop_reason", get_args(StopReason))
+    reason = f.one_of("stop_reason", STOP_REASONS)
     return Footer(reason, f.text("text"), f.number("prefill_ms"), f.number("wall_ms"), f.left)
 
 
