@@ -1,9 +1,8 @@
 """A lean batched sampler for Llama models: the target writes the training text.
 
 Plain ``generate`` spends most of its time on bookkeeping, padding and finished rows. Here the key/value cache is
-allocated once, finished rows hand their slot to the next conversation, the three query heads that share a key head are
-treated as three query positions (so nothing is expanded), the head sees only the last position, and on a CPU the weights are
-packed for oneDNN once.
+allocated once, finished rows hand their slot to the next conversation, the head sees only the last position, and on a CPU the weights are
+packed for oneDNN once and the vocabulary-wide work goes in blocks of rows that fit its cache.
 
 Every position keeps the target's last hidden state (after the final norm) and the log of its softmax's normaliser.
 Together with the embedding table these give the *exact* distribution over any vocabulary at any temperature, in fewer
@@ -21,6 +20,12 @@ import torch.nn.functional as F
 
 SAMPLE_BLOCK = 256
 """Vocabulary entries per block of the two-stage inverse-CDF draw."""
+
+ATTENTION_ROWS = 64
+"""Slots whose attention is computed together, up to the longest of them."""
+
+DRAW_ROWS = 32
+"""Rows whose logits are worked on at a time on a CPU."""
 
 
 @dataclass
@@ -133,28 +138,35 @@ class LeanLlama:
 
     def step(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         """One new token for the first ``len(ids)`` slots: ids and positions [rows] -> hidden states [rows, hidden]."""
-        rows, length = len(ids), int(positions.max()) + 1
+        rows = len(ids)
         cos, sin = self.cos[positions].unsqueeze(1), self.sin[positions].unsqueeze(1)
-        mask = torch.arange(length, device=self.device)[None, :] <= positions[:, None]
-        bias = torch.zeros(rows, 1, 1, length, dtype=self.dtype, device=self.device)
-        bias.masked_fill_(~mask[:, None, None, :], float("-inf"))
-        group = self.heads // self.kv_heads
+        parts = [self._part(start, positions[start : start + ATTENTION_ROWS]) for start in range(0, rows, ATTENTION_ROWS)]
         row_index = torch.arange(rows, device=self.device)
         x = self.embedding[ids]
         for index, layer in enumerate(self.layers):
             q, k, v = self._qkv(x, layer, cos, sin)
             self.keys[index, row_index, :, positions] = k
             self.values[index, row_index, :, positions] = v
-            # The heads that share a key head become query positions: [rows, kv_heads, group, head_dim].
-            mixed = F.scaled_dot_product_attention(
-                q.view(rows, self.kv_heads, group, self.head_dim),
-                self.keys[index, :rows, :, :length],
-                self.values[index, :rows, :, :length],
-                attn_mask=bias.expand(rows, 1, group, length),
-            )
-            x = x + layer["out"](mixed.reshape(rows, -1))
+            mixed = [
+                F.scaled_dot_product_attention(
+                    q[part].unsqueeze(2),  # [rows, heads, 1, head_dim]
+                    self.keys[index, part, :, : bias.shape[-1]],
+                    self.values[index, part, :, : bias.shape[-1]],
+                    attn_mask=bias,
+                    enable_gqa=True,
+                )
+                for part, bias in parts
+            ]
+            x = x + layer["out"](torch.cat(mixed).reshape(rows, -1))
             x = self._mlp(x, layer)
         return self._norm(x, self.final_norm)
+
+    def _part(self, start: int, positions: torch.Tensor) -> tuple[slice, torch.Tensor]:
+        """Neighbouring slots and their mask [rows, 1, 1, length]; each part reads no further than its longest row."""
+        length = int(positions.max()) + 1
+        bias = torch.zeros(len(positions), 1, 1, length, dtype=self.dtype, device=self.device)
+        unseen = torch.arange(length, device=self.device)[None, :] > positions[:, None]
+        return slice(start, start + len(positions)), bias.masked_fill_(unseen[:, None, None, :], float("-inf"))
 
     def move(self, source: int, target: int, length: int) -> None:
         """Copies the first ``length`` positions of one slot to another."""
@@ -170,7 +182,7 @@ def draw(logits: torch.Tensor, temperatures: torch.Tensor, uniforms: torch.Tenso
     rows, vocab = logits.shape
     peak, greedy = logits.max(dim=-1)
     scale = 1.0 / temperatures.clamp(min=1e-6)
-    weights = ((logits - peak[:, None]) * scale[:, None]).exp_()
+    weights = (logits - peak[:, None]).mul_(scale[:, None]).exp_()
     weights = F.pad(weights, (0, -vocab % SAMPLE_BLOCK)).view(rows, -1, SAMPLE_BLOCK)
     block_ends = weights.sum(dim=-1).double().cumsum(dim=-1)  # [rows, blocks]
     point = uniforms.double() * block_ends[:, -1]
@@ -198,7 +210,6 @@ def sample(
     most = max(c.max_new for c in conversations)
     uniforms = np.random.default_rng(seed).random((len(conversations), most))
     active: list[int] = []  # active[slot] = index of the conversation in that slot
-    pending_hidden = torch.empty(0)
     refill_at = max(1, model.slots // 8)
 
     def finished(index: int) -> bool:
@@ -206,12 +217,16 @@ def sample(
         return len(c.new_ids) >= c.max_new or (c.new_ids[-1] == end_id and c.new_ids.count(end_id) >= c.end_tokens)
 
     def emit(indices: list[int], hidden: torch.Tensor) -> None:
-        logits = model.head(hidden).float()
         chosen = [conversations[i] for i in indices]
         temperatures = torch.tensor([c.temperature for c in chosen], device=model.device)
         points = torch.tensor([uniforms[i, len(conversations[i].new_ids)] for i in indices], device=model.device)
-        tokens = draw(logits, temperatures, points).tolist()
-        normalisers = logits.logsumexp(dim=-1).tolist()
+        tokens, normalisers = [], []
+        block = DRAW_ROWS if model.device.type == "cpu" else len(indices)
+        for start in range(0, len(indices), block):
+            rows = slice(start, start + block)
+            logits = model.head(hidden[rows]).float()
+            normalisers += logits.logsumexp(dim=-1).tolist()
+            tokens += draw(logits, temperatures[rows], points[rows]).tolist()
         kept = hidden.cpu()
         for row, c in enumerate(chosen):
             c.new_ids.append(tokens[row])
@@ -238,9 +253,9 @@ def sample(
             for start in range(0, len(take), 16):
                 part = take[start : start + 16]
                 slots = list(range(len(active), len(active) + len(part)))
-                pending_hidden = model.prefill([conversations[i].prompt_ids for i in part], slots)
+                hidden = model.prefill([conversations[i].prompt_ids for i in part], slots)
                 active.extend(part)
-                emit(part, pending_hidden)
+                emit(part, hidden)
             continue
         if not active:
             continue
