@@ -1,0 +1,47 @@
+// Acceptance by draft index, with how many decided tokens each bar stands for, and what SD would be expected to accept there.
+
+import { percent } from "../dom.js";
+import { colour } from "../palette.js";
+import { TraceChart } from "./chart.js";
+
+export class ByIndex extends TraceChart {
+  static hears = ["trace", "steps", "gate"];
+
+  constructor(element, store, skeleton) {
+    super(element, store, skeleton, { title: "Acceptance by draft index", aside: "bars: accepted · dashes: mean β", label: "Acceptance rate by draft index, with counts" });
+  }
+
+  data(layout) {
+    const bars = this.store.metrics.by_index;
+    const x = bars.map((_, i) => i + 1);
+    layout.xaxis.range = [0.4, Math.max(bars.length, 1) + 0.6];
+    layout.xaxis.dtick = 1;
+    const n = bars.map(({ accepted }) => accepted.denominator);
+    return [
+      {
+        type: "bar",
+        x,
+        y: bars.map(({ accepted }) => accepted.value),
+        text: bars.map(({ accepted }) => (bars.length <= 8 ? `${accepted.denominator ? percent(accepted.value) : ""}<br>n = ${accepted.denominator}` : `${accepted.denominator}`)),
+        textposition: "outside",
+        cliponaxis: false,
+        textfont: { size: 11, color: colour("mute") },
+        marker: { color: colour("accepted"), opacity: 0.8 },
+        customdata: n,
+        hovertemplate: "draft index %{x}<br>%{y:.1%} of %{customdata} decided<extra></extra>",
+      },
+      {
+        type: "scatter",
+        mode: "markers",
+        x,
+        y: bars.map(({ beta }) => beta.value),
+        marker: { symbol: "line-ew", size: 22, line: { width: 2, color: colour("ink") } },
+        hovertemplate: "mean β %{y:.1%}<extra></extra>",
+      },
+    ];
+  }
+
+  keyAt() {
+    return null; // a bar is many tokens
+  }
+}

@@ -1,0 +1,141 @@
+// Rounds × draft index: a row per round, the token in each cell, coloured by what the text is coloured by.
+// Discarded and counterfactual cells are faint. A window of rows is in view; wheel, drag and keys move it, and it follows a run.
+
+import { fixed, visibleText } from "../dom.js";
+import { GLYPHS, COLORSCALE, colour, lightColour } from "../palette.js";
+import { QUANTITIES } from "../store.js";
+import { OUTCOME_WORDS } from "../words.js";
+import { TraceChart, plain } from "./chart.js";
+
+const OUTCOMES = ["accepted", "rejected", "gated", "discarded"];
+const CHARACTERS = 9; // of a token that fit a cell of four columns
+
+export class Rounds extends TraceChart {
+  #top = 0;
+  #rows;
+  #generation = -1;
+  #count = 0;
+  #shownSelection = null;
+
+  constructor(element, store, skeleton) {
+    super(element, store, skeleton, { title: "Rounds × draft index", aside: "", label: "Rounds by draft index, one cell per drafted token" });
+    this.aside = this.heading.querySelector(".ez-aside");
+    this.plot.plot.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
+  }
+
+  data(layout) {
+    const { store } = this;
+    const { rounds, head } = store.trace;
+    const gamma = Math.max(1, ...rounds.map((round) => round.drafted.length), head.config.mode === "target" ? 1 : head.config.gamma);
+    this.aside.textContent = `colour: ${QUANTITIES[store.colour].label}`;
+    layout.xaxis.range = [0.5, gamma + 0.5];
+    this.#window(layout, rounds.length);
+    this.#frame(layout);
+    return [this.#cells(gamma, true), this.#cells(gamma, false)];
+  }
+
+  /** The cells on the path, or the faint ones off it. */
+  #cells(gamma, strong) {
+    const { store } = this;
+    const z = [];
+    const text = [];
+    const hover = [];
+    const keys = [];
+    for (const round of store.trace.rounds) {
+      for (const row of [z, text, hover, keys]) row.push(new Array(gamma).fill(null));
+      hover[hover.length - 1].fill("");
+      text[text.length - 1].fill("");
+    }
+    for (const entry of store.entries) {
+      if (!entry.drafted) continue;
+      const isStrong = entry.outcome !== "discarded" && entry.region !== "counterfactual";
+      const [r, c] = [entry.round, entry.token.draft_index - 1];
+      if (isStrong !== strong) continue;
+      const value = this.#value(entry);
+      if (value === null) continue;
+      z[r][c] = value;
+      text[r][c] = this.#label(entry, gamma);
+      hover[r][c] = this.#hover(entry);
+      keys[r][c] = entry.key;
+    }
+    return { ...this.#style(), z, text, hovertext: hover, customdata: keys, x0: 1, dx: 1, y0: 0, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
+  }
+
+  #value(entry) {
+    const { store } = this;
+    return store.colour === "outcome" ? OUTCOMES.indexOf(entry.outcome) : QUANTITIES[store.colour].of(entry, store.gate);
+  }
+
+  #label(entry, gamma) {
+    const mark = entry.outcome === "rejected" || entry.outcome === "gated" ? `${GLYPHS[entry.outcome]} ` : "";
+    const most = Math.max(2, Math.round((CHARACTERS * 4) / gamma));
+    const word = visibleText({ ...entry.token, text: entry.token.text.replace(/^ /, "") });
+    return plain(mark + (word.length > most ? `${word.slice(0, most - 1)}…` : word));
+  }
+
+  #hover(entry) {
+    const { store } = this;
+    const value = store.colour === "outcome" ? "" : `<br>${QUANTITIES[store.colour].label} ${fixed(this.#value(entry), 2)}`;
+    return `<b>${plain(visibleText(entry.token))}</b><br>${OUTCOME_WORDS[entry.outcome]}${value}<br>round ${entry.round}, draft ${entry.token.draft_index}`;
+  }
+
+  #style() {
+    const { store } = this;
+    const base = { type: "heatmap", showscale: false, xgap: 2, ygap: 2, hoverongaps: false, hovertemplate: "%{hovertext}<extra></extra>", textfont: { size: 11 } };
+    if (store.colour !== "outcome") {
+      const [zmin, zmax] = store.range(store.colour);
+      return { ...base, zmin, zmax, colorscale: COLORSCALE };
+    }
+    const colorscale = OUTCOMES.flatMap((name, i) => [[i / 4, colour(name)], [(i + 1) / 4, colour(name)]]);
+    return { ...base, zmin: -0.5, zmax: 3.5, colorscale };
+  }
+
+  // ---- which rows are in view -----------------------------------------------------------------------------------
+
+  #window(layout, count) {
+    const [bottom, top] = this.skeleton.layout.yaxis.range;
+    this.#rows = bottom - top;
+    const { store } = this;
+    if (store.generation !== this.#generation) {
+      this.#generation = store.generation;
+      this.#top = 0;
+      this.#count = count;
+    }
+    const live = this.plot.plot.layout?.yaxis?.range; // where a drag or a zoom left it
+    let view = live && this.plot.plot.layout.uirevision === layout.uirevision ? [live[1], live[0]] : [-0.5, this.#rows - 0.5];
+    const height = view[1] - view[0];
+    if (count > this.#count && view[1] >= this.#count - 1.5) view = this.#clamp(count - 0.5 - height, height, count);
+    this.#count = count;
+    const entry = store.find(store.selected);
+    if (entry && entry.key !== this.#shownSelection && (entry.round < view[0] || entry.round > view[1])) {
+      view = this.#clamp(entry.round - height / 2, height, count);
+    }
+    this.#shownSelection = entry?.key ?? null;
+    layout.yaxis.range = [view[1], view[0]];
+    layout.yaxis.uirevision = String(view[0]) + view[1];
+  }
+
+  #clamp(top, height, count) {
+    const low = Math.max(-0.5, Math.min(top, count - 0.5 - height));
+    return [low, low + height];
+  }
+
+  #wheel(event) {
+    const { plot } = this.plot;
+    const range = plot.layout?.yaxis?.range;
+    const count = this.store.trace?.rounds.length ?? 0;
+    if (!range || event.ctrlKey) return;
+    const height = range[0] - range[1];
+    const [top, bottom] = this.#clamp(range[1] + event.deltaY / 21, height, count);
+    if (top === range[1]) return; // at an end: the page scrolls on
+    event.preventDefault();
+    window.Plotly.relayout(plot, { "yaxis.range": [bottom, top] });
+  }
+
+  #frame(layout) {
+    const entry = this.store.find(this.store.selected);
+    if (!entry) return;
+    const [x0, x1] = entry.drafted ? [entry.token.draft_index - 0.5, entry.token.draft_index + 0.5] : layout.xaxis.range;
+    layout.shapes.push({ type: "rect", x0, x1, y0: entry.round - 0.5, y1: entry.round + 0.5, line: { width: 2, color: lightColour("ink") } });
+  }
+}

@@ -1,0 +1,57 @@
+// Small parts of the page that are no view of a trace: the status line, and the file saver.
+
+import { h } from "./dom.js";
+
+/** Where a run stands. Phases are announced to screen readers, the running numbers are not: they change several times a second. */
+export class Status {
+  constructor(element, props, watch) {
+    this.phase = h("span.ez-phase", { role: "status", "aria-live": "polite" });
+    this.numbers = h("span.ez-numbers");
+    this.bar = h("i");
+    this.track = h("div.ez-progress", { "aria-hidden": "true" }, this.bar);
+    this.box = h("div.ez-status", {}, this.phase, this.numbers, this.track);
+    element.append(this.box);
+    const draw = () => this.draw(props.value);
+    watch("value", draw);
+    draw();
+  }
+
+  draw(value) {
+    const { kind = "idle", text = "", numbers = "", progress = null } = value ?? {};
+    this.box.dataset.kind = kind;
+    if (this.phase.textContent !== text) this.phase.textContent = text;
+    this.phase.setAttribute("role", kind === "error" ? "alert" : "status");
+    this.numbers.textContent = numbers;
+    this.track.classList.toggle("is-on", progress !== null || kind === "busy");
+    this.track.classList.toggle("is-open", progress === null && kind === "busy");
+    this.bar.style.width = `${100 * (progress ?? 0)}%`;
+  }
+}
+
+/** Saves what Python sends, {name, mime, text, nonce}, as a file: nothing is written to the server's disk. */
+export function saver(props, watch) {
+  watch("value", () => {
+    if (!props.value) return;
+    const { name, mime, text } = props.value;
+    const url = URL.createObjectURL(new Blob([text], { type: mime }));
+    const link = h("a", { href: url, download: name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+  });
+}
+
+/** The models of a store's trace, for the page's header. */
+export function pairLabel(element, store) {
+  const label = h("span.ez-pair");
+  element.append(label);
+  store.subscribe((what) => {
+    if (!what.has("trace")) return;
+    const { draft_model: draft, target_model: target } = store.trace?.head ?? {};
+    const either = target ?? draft;
+    const names = [target?.id, draft?.id].filter(Boolean).map((id) => id.replace(/^.*\//, ""));
+    label.textContent = either ? `${names.join(" ← ")} · ${either.device} · ${either.dtype}` : "";
+    label.title = either ? "target ← draft · device · precision of the run that is shown" : "";
+  });
+}

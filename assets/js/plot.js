@@ -1,0 +1,78 @@
+// A plotly figure that lives through updates: drawn with Plotly.react, in the theme's colours, only while it can be seen.
+
+import { h } from "./dom.js";
+import { onTheme, themed } from "./palette.js";
+
+const Plotly = window.Plotly; // kept: gr.Plot, should a page use it, puts its own over the global
+const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "reset" };
+
+const onScreen = new IntersectionObserver((seen) => {
+  for (const { target, isIntersecting } of seen) {
+    target.easdPlot.visible = isIntersecting;
+    if (isIntersecting) target.easdPlot.settle();
+  }
+}, { rootMargin: "200px" });
+
+export class Plot {
+  #dirty = true;
+  #drawing = false;
+
+  /**
+   * @param make () -> {data, layout} in light colours, or null for nothing
+   * @param onClick called with a clicked point
+   */
+  constructor(element, label, make, onClick = () => {}) {
+    this.make = make;
+    this.onClick = onClick;
+    this.visible = false;
+    this.plot = h("div.ez-plot", { tabindex: 0, role: "group", "aria-label": label });
+    this.plot.easdPlot = this;
+    element.append(this.plot);
+    onScreen.observe(this.plot);
+    onTheme(() => this.redraw());
+  }
+
+  redraw() {
+    this.#dirty = true;
+    if (this.visible) this.settle();
+  }
+
+  /** Draw if something changed. A draw that is asked for during another one follows it. */
+  async settle() {
+    if (!this.#dirty || this.#drawing || !this.plot.clientWidth) return;
+    const figure = this.make();
+    this.#dirty = false;
+    if (!figure) return;
+    this.#drawing = true;
+    const { data, layout } = figure;
+    try {
+      await Plotly.react(this.plot, data, layout, CONFIG);
+      this.#connect();
+    } finally {
+      this.#drawing = false;
+    }
+    if (this.#dirty) this.settle();
+  }
+
+  #connected = false;
+
+  #connect() {
+    if (this.#connected) return;
+    this.#connected = true;
+    this.plot.on("plotly_click", (event) => event.points.length && this.onClick(event.points[0]));
+  }
+}
+
+/** A figure from Python (a go.Figure as JSON), shown as it is; the panel behind ui/components.PlotPanel. */
+export class Figure {
+  constructor(element, label, figure, onSelect) {
+    this.figure = figure;
+    this.plot = new Plot(element, label, () => this.figure && themed(this.figure), onSelect);
+    this.plot.redraw();
+  }
+
+  set(figure) {
+    this.figure = figure;
+    this.plot.redraw();
+  }
+}

@@ -1,0 +1,114 @@
+"""The page: header, tabs, theme, and what the browser has to load. ``app.py`` launches what ``build`` returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from easd_viz.ui.components import PairLabel
+from easd_viz.ui.run import RunTab
+from easd_viz.views import theme
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+TABS: list[tuple[str, Callable[[], Any]]] = [("Run", RunTab)]
+"""(name, what builds the tab); in the order of the page."""
+
+
+def build() -> gr.Blocks:
+    """The whole app, before any model is loaded."""
+    gr.set_static_paths([ASSETS, plotly_folder()])
+    with gr.Blocks(title="EASD Viz", fill_width=True, analytics_enabled=False) as demo:
+        with gr.Row(elem_classes="ez-header"):
+            gr.HTML("<h1>EASD Viz</h1>", apply_default_css=False, elem_classes="ez-name")
+            PairLabel(store="run", elem_classes="ez-pair-slot")
+        with gr.Tabs(elem_classes="ez-tabs"):
+            for name, tab in TABS:
+                with gr.Tab(name, id=name.lower(), elem_classes="ez-tab"):
+                    tab()
+    return demo
+
+
+def plotly_folder() -> Path:
+    """Where plotly's Python package keeps its own plotly.js: the version that its figures are for, without a network."""
+    spec = find_spec("plotly")
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "package_data"
+
+
+def _url(path: Path) -> str:
+    return f"gradio_api/file={path.as_posix()}"
+
+
+def head() -> str:
+    """Scripts, in order: a queue for components that come before the views' module, the palette, plotly, the module."""
+    palette = json.dumps(theme.palette(), ensure_ascii=True).replace("<", "\\u003c")
+    setup = f"window.easd={{queue:[],mount(...each){{this.queue.push(each)}},knobs(){{}}}};window.easdPalette={palette};"
+    return (
+        f"<script>{setup}</script>"
+        f'<script defer src="{_url(plotly_folder() / "plotly.min.js")}"></script>'
+        f'<script type="module" src="{_url(ASSETS / "js" / "main.js")}"></script>'
+        '<meta name="color-scheme" content="light dark">'
+    )
+
+
+def page_theme() -> gr.themes.Base:
+    """Gradio's own parts in the app's colours, which the style sheet holds as variables."""
+    both = {
+        "body_background_fill": "var(--ez-bg)",
+        "body_text_color": "var(--ez-ink)",
+        "body_text_color_subdued": "var(--ez-mute)",
+        "background_fill_primary": "var(--ez-bg)",
+        "background_fill_secondary": "var(--ez-panel)",
+        "block_background_fill": "transparent",
+        "block_border_color": "var(--ez-line)",
+        "border_color_primary": "var(--ez-line)",
+        "border_color_accent": "var(--ez-accent)",
+        "color_accent_soft": "var(--ez-panel)",
+        "input_background_fill": "var(--ez-panel)",
+        "input_background_fill_focus": "var(--ez-panel)",
+        "input_border_color": "var(--ez-line)",
+        "input_border_color_focus": "var(--ez-accent)",
+        "input_placeholder_color": "var(--ez-mute)",
+        "block_label_text_color": "var(--ez-ink)",
+        "block_title_text_color": "var(--ez-ink)",
+        "block_info_text_color": "var(--ez-mute)",
+        "slider_color": "var(--ez-accent)",
+        "button_primary_background_fill": "var(--ez-accent)",
+        "button_primary_background_fill_hover": "color-mix(in srgb, var(--ez-accent) 88%, var(--ez-ink))",
+        "button_primary_text_color": "var(--ez-on-accent)",
+        "button_primary_border_color": "transparent",
+        "button_secondary_background_fill": "transparent",
+        "button_secondary_background_fill_hover": "var(--ez-panel)",
+        "button_secondary_text_color": "var(--ez-ink)",
+        "button_secondary_border_color": "var(--ez-line)",
+        "checkbox_background_color": "var(--ez-panel)",
+        "checkbox_background_color_selected": "var(--ez-accent)",
+        "checkbox_border_color": "var(--ez-edge)",
+        "checkbox_border_color_selected": "var(--ez-accent)",
+    }
+    base = gr.themes.Base(
+        font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"], radius_size="md", text_size="md"
+    )
+    return base.set(**both, **{f"{name}_dark": value for name, value in both.items()})
+
+
+def style() -> str:
+    return theme.css() + (ASSETS / "easd.css").read_text(encoding="utf-8")
+
+
+LAUNCH: dict[str, Any] = {
+    "theme": page_theme(),
+    "css": style(),
+    "head": head(),
+    "run_history": False,
+    "ssr_mode": False,
+    "footer_links": [],
+    "max_file_size": "64mb",
+}
+"""How the app is launched, in tests too. No run history: Gradio would keep every prompt in the browser's storage."""

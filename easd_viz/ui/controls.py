@@ -1,0 +1,200 @@
+"""The Run tab's left column: every knob with a line of help, and how they map to a ``Config`` and back."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any
+
+import gradio as gr
+
+from easd_viz.models import PRESETS
+from easd_viz.trace import Config, Trace
+from easd_viz.ui.session import Wanted
+
+MODES = (("EASD", "easd"), ("SD", "sd"), ("Target", "target"), ("Draft", "draft"))
+RESAMPLE = (("from the target", "target"), ("without the draft’s token", "exclude"))
+OTHER_PAIR = "other"
+MAX_ENTROPY = 8.0
+"""Upper end of the threshold sliders, nats: above it hardly a token lies, though ln(vocabulary) is 10.8 for the demo pair."""
+
+EXAMPLES = (
+    ("Lighthouse", "Tell me a short story about a lighthouse keeper and a lost boat."),
+    ("Sum", "A farmer has 17 sheep and buys 3 pens with 4 sheep each. How many sheep are there now? Think step by step."),
+    ("Rain", "Explain in three sentences why it rains."),
+    ("Code", "Write a Python function that checks whether a word is a palindrome."),
+)
+
+GREEDY_NOTE = """(mode, temperature, resample) => mode === "easd" && temperature === 0 && resample === "target"
+  ? "At temperature 0 a gated token is replaced by the target’s first choice: the very token that SD accepted. So the gate can’t change the text, it only costs rounds. Resample without the draft’s token to see a difference."
+  : "" """
+"""Client-side: what the page says where the gate has no effect on the text."""
+
+
+@dataclass(slots=True)
+class Controls:
+    """The components, by the name of what they set."""
+
+    prompt: gr.Textbox
+    chat_template: gr.Checkbox
+    mode: gr.Radio
+    draft_threshold: gr.Slider
+    target_threshold: gr.Slider
+    overlap_threshold: gr.Slider
+    k: gr.Slider
+    resample: gr.Radio
+    gamma: gr.Slider
+    temperature: gr.Slider
+    top_k: gr.Slider
+    top_p: gr.Slider
+    max_new_tokens: gr.Slider
+    seed: gr.Number
+    pair: gr.Dropdown
+    draft_id: gr.Textbox
+    target_id: gr.Textbox
+    dtype: gr.Dropdown
+
+    def components(self) -> list[Any]:
+        """In the order that ``wanted`` takes their values."""
+        return [getattr(self, f.name) for f in fields(self)]
+
+    def config_components(self) -> list[Any]:
+        return [getattr(self, name) for name in CONFIG_FIELDS]
+
+
+CONFIG_FIELDS = tuple(f.name for f in fields(Config) if f.name != "extra")
+
+
+def wanted(*values: Any) -> Wanted:
+    """The controls' values as one request; raises TraceError where they don't go together."""
+    named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
+    whole = {"gamma", "top_k", "k", "max_new_tokens", "seed"}
+    config = Config(**{name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS})
+    pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
+    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"])
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def settings_of(trace: Trace) -> list[Any]:
+    """Values for ``Controls.components`` that ask for the very run of this trace. Infinite thresholds go to the sliders' end."""
+    header, config = trace.header, trace.header.config
+    values: dict[str, Any] = {name: getattr(config, name) for name in CONFIG_FIELDS}
+    for name in ("draft_threshold", "target_threshold"):
+        values[name] = values[name] if math.isfinite(values[name]) else MAX_ENTROPY
+    pair = str(header.extra.get("pair", "demo"))
+    known = {preset.spec.id for preset in PRESETS}
+    values["pair"] = pair if pair in known else OTHER_PAIR
+    draft, _, target = pair.partition(",")
+    values["draft_id"], values["target_id"] = ("", "") if pair in known else (draft, target)
+    values["prompt"], values["chat_template"] = header.prompt.text, header.prompt.chat_template
+    values["dtype"] = gr.skip()
+    return [values[f.name] for f in fields(Controls)]
+
+
+def _slider(label: str, low: float, high: float, value: float, step: float, info: str, name: str) -> gr.Slider:
+    return gr.Slider(
+        low, high, value, step=step, label=label, info=info, elem_id=f"ez-{name}", elem_classes="ez-slider", buttons=[]
+    )
+
+
+def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
+    header = trace.header
+    prompt = gr.Textbox(
+        header.prompt.text,
+        label="Prompt",
+        lines=3,
+        max_lines=8,
+        elem_id="ez-prompt",
+        placeholder="What should the models write about?",
+    )
+    with gr.Row(elem_classes="ez-chips"):
+        for name, text in EXAMPLES:
+            chip = gr.Button(name, size="sm", elem_classes="ez-chip-button")
+            chip.click(None, None, prompt, js=f"() => {text!r}", api_visibility="private", show_progress="hidden")
+    template = gr.Checkbox(
+        True, label="Chat template", info="off: the models continue the raw text", elem_id="ez-template", elem_classes="ez-check"
+    )
+    mode = gr.Radio(list(MODES), value=header.config.mode, label="Mode", elem_id="ez-mode", elem_classes="ez-segments")
+    return prompt, template, mode
+
+
+def build_gate(config: Config) -> dict[str, Any]:
+    return {
+        "draft_threshold": _slider(
+            "τ draft, nats",
+            0,
+            MAX_ENTROPY,
+            config.draft_threshold,
+            0.05,
+            "the gate needs the draft at least this unsure…",
+            "draft-threshold",
+        ),
+        "target_threshold": _slider(
+            "τ target, nats",
+            0,
+            MAX_ENTROPY,
+            config.target_threshold,
+            0.05,
+            "…and the target at least this unsure…",
+            "target-threshold",
+        ),
+        "overlap_threshold": _slider(
+            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of their top k in common", "overlap"
+        ),
+        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", "k"),
+        "resample": gr.Radio(
+            list(RESAMPLE),
+            value=config.resample,
+            label="Resample a gated token",
+            elem_id="ez-resample",
+            elem_classes="ez-segments is-long",
+        ),
+    }
+
+
+def build_sampling(config: Config) -> dict[str, Any]:
+    return {
+        "gamma": _slider("γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", "gamma"),
+        "temperature": _slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "temperature"),
+        "max_new_tokens": _slider(
+            "New tokens", 1, 1024, config.max_new_tokens, 1, "where the run ends at the latest", "max-new-tokens"
+        ),
+    }
+
+
+def build_more_sampling(config: Config) -> dict[str, Any]:
+    return {
+        "top_k": _slider("Sampler’s top-k", 0, 200, config.top_k, 1, "0 is off; not the gate’s k", "top-k"),
+        "top_p": _slider("Sampler’s top-p", 0.05, 1, config.top_p, 0.01, "1 is off", "top-p"),
+        "seed": gr.Number(
+            config.seed, precision=0, minimum=0, label="Seed", info="the same seed gives the same run", elem_id="ez-seed"
+        ),
+    }
+
+
+def build_models(pair: str) -> dict[str, Any]:
+    choices = [(preset.label, preset.spec.id) for preset in PRESETS] + [("Two other models…", OTHER_PAIR)]
+    choice = gr.Dropdown(choices, value=pair, label="Pair", filterable=False, elem_id="ez-pair")
+    with gr.Group(visible=False, elem_classes="ez-ids") as ids:
+        draft = gr.Textbox(label="Draft", placeholder="hub id or local folder", elem_id="ez-draft-id", max_lines=1)
+        target = gr.Textbox(label="Target", placeholder="hub id or local folder", elem_id="ez-target-id", max_lines=1)
+    choice.change(
+        lambda name: gr.update(visible=name == OTHER_PAIR),
+        choice,
+        ids,
+        queue=False,
+        api_visibility="private",
+        show_progress="hidden",
+    )
+    dtype = gr.Dropdown(
+        ["auto", "float32", "bfloat16", "float16"],
+        value="auto",
+        label="Precision",
+        info="auto: float32 on a CPU. In 16 bits near-ties are decided by rounding, so greedy texts may differ.",
+        filterable=False,
+        elem_id="ez-dtype",
+    )
+    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype}

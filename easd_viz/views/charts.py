@@ -1,0 +1,70 @@
+"""The figures of the Run tab without their data: axes, titles, colours. The browser fills them in as a run streams.
+
+A figure that is drawn again on every slider move cannot come from Python each time. So what does not change comes once, as
+a ``go.Figure``; ``assets/js/charts`` puts the traces in and redraws with ``Plotly.react``, which keeps zoom and selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import plotly.graph_objects as go
+
+from easd_viz.views.theme import axis, figure
+
+ROUNDS_SHOWN = 18
+"""Rows in view of the rounds figure; the rest is one scroll away."""
+
+
+def plane() -> go.Figure:
+    """The gate plane: draft entropy against target entropy, the gated region shaded."""
+    return figure(
+        height=300,
+        xaxis=axis("draft entropy, nats", rangemode="tozero"),
+        yaxis=axis("target entropy, nats", rangemode="tozero"),
+    )
+
+
+def rounds() -> go.Figure:
+    """Rounds × draft index: a row per round, top to bottom as the text reads."""
+    return figure(
+        height=ROUNDS_SHOWN * 21 + 50,
+        xaxis=axis("draft index", side="top", showline=False, ticks="", fixedrange=True, dtick=1),
+        yaxis=axis("round", showline=False, ticks="", autorange=False, range=[ROUNDS_SHOWN - 0.5, -0.5], tickformat="d"),
+        margin={"l": 44, "r": 4, "t": 42, "b": 6},
+    )
+
+
+def along() -> go.Figure:
+    """Along the text, on one axis of positions: both entropies, then each model's probabilities by rank."""
+    ranks = axis("rank", autorange=False, range=[20.5, 0.5], tickvals=[1, 5, 10, 15, 20], fixedrange=True)
+    return figure(
+        height=560,
+        xaxis=axis("token of the text", anchor="y3", tickformat="d"),
+        yaxis=axis("entropy, nats", domain=[0.64, 1], rangemode="tozero", fixedrange=True),
+        yaxis2={**ranks, "domain": [0.33, 0.57]},
+        yaxis3={**ranks, "domain": [0.0, 0.24]},
+        margin={"l": 44, "r": 8, "t": 10, "b": 40},
+        hovermode="closest",
+    )
+
+
+def by_index() -> go.Figure:
+    """Acceptance by draft index, with how many tokens each bar stands for."""
+    return figure(
+        height=200,
+        xaxis=axis("draft index", dtick=1, fixedrange=True),
+        yaxis=axis("accepted", range=[0, 1.14], tickvals=[0, 0.5, 1], tickformat=".0%", fixedrange=True),
+        bargap=0.35,
+    )
+
+
+FIGURES: Mapping[str, Callable[[], go.Figure]] = {"plane": plane, "rounds": rounds, "along": along, "by_index": by_index}
+"""By the name that the browser's scripts know them by."""
+
+
+def skeleton(name: str) -> dict[str, Any]:
+    """A figure of ``FIGURES`` as plain JSON."""
+    plain: dict[str, Any] = FIGURES[name]().to_plotly_json()
+    return plain
