@@ -73,7 +73,7 @@ def make_model(config: Any, seed: int = 0) -> Any:
 
 
 def noisy_copy(model: Any, vocab: int, noise: float, seed: int = 1) -> Any:
-    """The same model with ``vocab`` rows and noise on every weight (``noise`` times that weight's spread): a draft that often agrees."""
+    """A draft that often agrees: the same model with ``vocab`` rows and noise on every weight, ``noise`` times its spread."""
     config = copy.deepcopy(model.config)
     config.vocab_size = vocab
     twin = make_model(config, seed)

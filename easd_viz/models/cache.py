@@ -19,6 +19,9 @@ FIRST_CAPACITY = 256
 class BufferLayer(DynamicLayer):  # type: ignore[misc]  # transformers is untyped here
     """One attention layer's keys and values, each [1, heads, capacity, head_dim], of which ``length`` tokens are filled."""
 
+    keys: Any
+    values: Any
+
     def __init__(self) -> None:
         super().__init__()
         self.length = 0

@@ -1,4 +1,4 @@
-"""What a pair must satisfy before any weight is loaded: one token-id space, decoder-only, a cache that rolls back, enough memory."""
+"""What a pair must satisfy before any weight is loaded: one token-id space, decoder-only, a cache to roll back, enough memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from easd_viz.models.errors import ModelError, first_line
 from easd_viz.models.sources import Source
 from easd_viz.models.tokenizer import Tokenizer
 
-DEMO_ADVICE = "the demo pair always works"
-
 
 def read_config(source: Source) -> Any:
     """The transformers config of a model, or ModelError."""
@@ -22,7 +20,8 @@ def read_config(source: Source) -> Any:
     except Exception as error:
         if "trust_remote_code" in str(error):
             raise ModelError(
-                f"{source.id} needs program code from its repository, which is never run here; choose a model built into transformers"
+                f"{source.id} needs program code from its repository, which is never run here; "
+                "choose a model built into transformers"
             ) from error
         raise ModelError(f"the config of {source.id} can't be read: {first_line(error)}; choose another model") from error
 
@@ -37,7 +36,7 @@ def read_tokenizer(source: Source) -> Tokenizer:
         raise ModelError(f"the tokenizer of {source.id} can't be read: {first_line(error)}; choose another model") from error
 
 
-def context_length(config: Any, tokenizer: Tokenizer | None = None) -> int:
+def context_length(config: Any) -> int:
     """Positions the model was built for; 2048 where its config doesn't say."""
     text_config = config.get_text_config()
     for name in ("max_position_embeddings", "n_positions", "seq_length", "max_seq_len"):
@@ -55,7 +54,7 @@ def check_architecture(source: Source, config: Any) -> None:
 
     if config.is_encoder_decoder:
         raise ModelError(
-            f"{source.id} is an encoder-decoder model ({config.model_type}); speculative decoding here needs decoder-only ones, such as Llama or Qwen"
+            f"{source.id} is an encoder-decoder model ({config.model_type}); a pair needs decoder-only ones such as Llama or Qwen"
         )
     named = config.architectures or []
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or (named and not any("CausalLM" in n or "LMHead" in n for n in named)):
@@ -64,7 +63,8 @@ def check_architecture(source: Source, config: Any) -> None:
     obstacle = rollback_obstacle(config, context_length(config))
     if obstacle is not None:
         raise ModelError(
-            f"the cache of {source.id} ({config.model_type}) can't be rolled back exactly, as rejected tokens require: {obstacle}; "
+            f"the cache of {source.id} ({config.model_type}) can't be rolled back exactly, which rejected tokens require: "
+            f"{obstacle}; "
             "choose a model with plain full attention, such as Llama or Qwen2.5"
         )
 
@@ -77,8 +77,8 @@ def check_vocabulary(draft: Tokenizer, target: Tokenizer, rows: int, draft_id: s
         ours, theirs = draft.pieces.get(i), target.pieces.get(i)
         if ours != theirs:
             raise ModelError(
-                f"{draft_id} and {target_id} don't share one tokenizer: id {i} is {_shown(ours)} in the draft and {_shown(theirs)} in the target; "
-                "choose two models of one family, such as Qwen2.5 0.5B and 1.5B"
+                f"{draft_id} and {target_id} don't share one tokenizer: id {i} is {_shown(ours)} in the draft and "
+                f"{_shown(theirs)} in the target; choose two models of one family, such as Qwen2.5 0.5B and 1.5B"
             )
 
 

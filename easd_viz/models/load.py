@@ -49,7 +49,7 @@ def choose_device(device: str) -> str:
 
 
 def choose_dtype(dtype: str, device: str) -> str:
-    """``auto``: float32 on a CPU, where 2-byte sums round differently for one token and for five; bf16 on CUDA, float16 on MPS."""
+    """``auto``: float32 on a CPU, as 2-byte sums round differently for one token and for five; bf16 on CUDA, float16 on MPS."""
     if dtype == "auto":
         return {"cuda": "bfloat16", "mps": "float16"}.get(device.split(":")[0], "float32")
     if dtype not in DTYPES:
@@ -79,7 +79,10 @@ def _advice(error: Exception) -> str:
 
 
 def checked(model: Model) -> Model:
-    """The model, after a look at its real cache; raises ModelError where that can't be rolled back."""
+    """The model with its fast attention, after a look at its real cache; raises ModelError where that can't be rolled back."""
+    from easd_viz.models.attention import use_packed_attention
+
+    use_packed_attention(model.network)
     obstacle = check_rollback(model)
     if obstacle is not None:
         raise ModelError(
@@ -124,8 +127,8 @@ def load_borrowing_draft(source: Source, config: Any, target: Model) -> Model:
     embedding = target.network.get_input_embeddings()
     if config.hidden_size != embedding.weight.shape[1]:
         raise ModelError(
-            f"the draft {source.id} borrows its embeddings, {config.hidden_size} wide, and those of {target.id} are {embedding.weight.shape[1]} wide; "
-            "pair it with the target it was made for"
+            f"the draft {source.id} borrows embeddings {config.hidden_size} wide, and those of {target.id} are "
+            f"{embedding.weight.shape[1]} wide; pair it with the target it was made for"
         )
     tensors = {name: t for file in sorted(source.folder.glob("*.safetensors")) for name, t in load_file(file).items()}
     head_ids, head_rows = tensors.pop(HEAD_IDS, None), tensors.pop("lm_head.weight", None)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from easd_viz.trace import ModelInfo
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
 
@@ -89,6 +88,10 @@ class Session:
         self._cache.crop(length - self.length)
         self.length = length
 
+    def held(self) -> int:
+        """Tokens in the cache by its own account; equal to ``length``."""
+        return int(self._cache.get_seq_length())
+
     def _call(self, token_ids: Tensor, **options: Any) -> Any:
         import torch
 
@@ -102,15 +105,15 @@ class Session:
 
 
 def check_rollback(model: Model) -> str | None:
-    """Why the real cache of a loaded model can't be rolled back exactly, or None where it can (two short forwards)."""
+    """Why the real cache of a loaded model can't be rolled back exactly, or None where it can (one forward of two tokens)."""
     import torch
 
-    session = model.prefill([0, 0])
-    held = session._cache.get_seq_length()
-    if not session._cache.is_croppable or held != 2:
-        return f"its cache reports {held} tokens after 2 and can't be cropped" if held != 2 else "its cache can't be cropped"
+    session = Session(model)
+    logits = session.forward(torch.zeros(2, dtype=torch.int64, device=model.network.device))
+    if logits.shape != (2, model.vocab_size):
+        return f"its logits have the shape {tuple(logits.shape)} where (2, {model.vocab_size}) was expected"
+    held = session.held()
+    if held != 2:
+        return f"it reports {held} tokens after 2"
     session.rollback(1)
-    logits: torch.Tensor = session.forward(torch.zeros(1, dtype=torch.int64, device=model.network.device))
-    if logits.shape != (1, model.vocab_size):
-        return f"its logits have the shape {tuple(logits.shape)} where (1, {model.vocab_size}) was expected"
-    return None
+    return None if session.held() == 1 else f"it reports {session.held()} tokens after a rollback to 1"

@@ -148,7 +148,7 @@ def hub_errors(repository: str) -> Iterator[None]:
         ) from error
     except errors.RepositoryNotFoundError as error:
         raise ModelError(
-            f"there is no model {repository} on the Hugging Face hub that you may see; check the spelling, or set HF_TOKEN if it is private"
+            f"the Hugging Face hub shows no model {repository}; check the spelling, or set HF_TOKEN if it is private"
         ) from error
     except errors.HFValidationError as error:
         raise ModelError(
@@ -158,9 +158,9 @@ def hub_errors(repository: str) -> Iterator[None]:
         offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "TRUE", "YES", "ON")
         why = "HF_HUB_OFFLINE is set" if offline else "the Hugging Face hub can't be reached"
         raise ModelError(
-            f"{repository} is not on this machine and {why}; use the demo pair, a local folder, or a network where the hub is reachable"
+            f"{repository} is not on this machine and {why}; use the demo pair, a local folder, or a network with the hub"
         ) from error
     except Exception as error:  # the client passes on errors of its transport, which has many
         raise ModelError(
-            f"{repository} could not be fetched from the Hugging Face hub: {first_line(error)}; try again, or use the demo pair or a local folder"
+            f"{repository} could not be fetched from the Hugging Face hub: {first_line(error)}; try again, or use the demo pair"
         ) from error
