@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from easd_viz import UserError, __version__
-from easd_viz.cli import check, show, trace
+from easd_viz.cli import check, overlap, show, trace
 
-VERBS = (trace, show, check)
+VERBS = (trace, show, check, overlap)
 
 
 class Parser(argparse.ArgumentParser):
