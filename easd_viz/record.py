@@ -76,7 +76,7 @@ def _header(pair: Pair, prompt: Prompt, config: Config, parent: Parent | None) -
         created=datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         draft_model=None if config.mode == "target" else pair.draft.info(),
         target_model=None if config.mode == "draft" else pair.target.info(),
-        tokenizer={"fingerprint": pair.tokenizer.fingerprint},
+        tokenizer={"fingerprint": pair.tokenizer.fingerprint, "eos_token_ids": sorted(pair.eos_token_ids)},
         prompt=prompt,
         config=config,
         versions={name: version(name) for name in ("torch", "transformers")},

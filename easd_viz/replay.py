@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from easd_viz import UserError
 from easd_viz.trace import TOP_LENGTH, Config, Outcome, Step, Token, Trace
-from easd_viz.verify import Gate, Verdict, gate_conditions, gate_of, judge
+from easd_viz.verify import SOURCE_OF_REPLACEMENT, Gate, Verdict, gate_conditions, gate_of, judge
 
 Region = Literal["exact", "in_round", "counterfactual"]
 Condition = Literal["draft entropy", "target entropy", "overlap", "nothing to resample", "forced"]
@@ -118,18 +118,20 @@ def config_with(config: Config, **knobs: Any) -> Config:
 def rejudge(trace: Trace, gate: Gate, forced: Mapping[int, Outcome] = EMPTY) -> Replay:
     """Judge a trace again under ``gate``. Verdicts that its branch forced stay forced; ``forced`` adds more (what-if).
 
+    A branch's inherited steps are judged like all others, but where its own knobs contradict them: there they stay.
+
     Raises ReplayError for draft-only and target-only runs: no token of theirs was decided on.
     """
     _check_verified(trace.header.config)
     recorded = gate_of(trace.header.config)
-    every = {**trace.forced, **forced}
+    every = {**_pinned(trace, recorded), **trace.forced, **forced}
     ends = _end_of_text_ids(trace)
     tokens: list[Judged] = []
     boundary: Boundary | None = None
     for step in trace.steps:
         verdicts = [_judge(t, gate) for t in step.drafted]
         now = _outcomes(step, verdicts, every, ends)
-        found = None if boundary else _first_difference(step, now, gate, trace.header.config)
+        found = None if boundary else _first_difference(step, now, gate.resample, _rule_of(trace, step))
         for i, token in enumerate(step.drafted):
             tokens.append(Judged(step.index, token, now[i], verdicts[i], _region(i, found, boundary)))
         if found is not None:
@@ -137,6 +139,27 @@ def rejudge(trace: Trace, gate: Gate, forced: Mapping[int, Outcome] = EMPTY) -> 
             at = step.drafted[found[0]].position
             boundary = Boundary(step.index, at, found[1], found[2], step.drafted[last].position)
     return Replay(gate, tuple(tokens), _changes(trace, tokens, recorded, every), boundary, every)
+
+
+def _inherited(trace: Trace) -> tuple[Step, ...]:
+    """The steps that a branch took over from its parent, whose knobs decided them."""
+    parent = trace.header.parent
+    return () if parent is None else trace.steps[: parent.step]
+
+
+def _pinned(trace: Trace, recorded: Gate) -> Mapping[int, Outcome]:
+    """Verdicts on inherited tokens that the branch's own knobs would not give: forking behind them has fixed them."""
+    path = [t for step in _inherited(trace) for t in step.on_path]
+    return {t.position: t.outcome for t in path if _judge(t, recorded).outcome != t.outcome}
+
+
+def _rule_of(trace: Trace, step: Step) -> str | None:
+    """The resampling rule of a step's gated token; None in an inherited step that another rule decided (it is fixed)."""
+    rule = trace.header.config.resample
+    parent = trace.header.parent
+    if parent is None or step.index >= parent.step or step.emitted is None:
+        return rule
+    return rule if step.emitted.source == SOURCE_OF_REPLACEMENT[rule] else None
 
 
 def _check_verified(config: Config) -> None:
@@ -182,11 +205,12 @@ _Difference = tuple[int, Literal["verdict", "resample"], bool]
 """(index in the round, reason, the round goes on)."""
 
 
-def _first_difference(step: Step, now: Sequence[Outcome], gate: Gate, config: Config) -> _Difference | None:
+def _first_difference(step: Step, now: Sequence[Outcome], resample: str, recorded: str | None) -> _Difference | None:
+    """``recorded``: the rule that gated tokens of this step were resampled by; None where it does not matter."""
     for i, (token, outcome) in enumerate(zip(step.drafted, now, strict=True)):
         if token.outcome != outcome:
             return i, "verdict", outcome == "accepted"
-        if outcome == "gated" and gate.resample != config.resample:
+        if outcome == "gated" and recorded not in (None, resample):
             return i, "resample", False
     return None
 

@@ -335,8 +335,8 @@ def dumps(trace: Trace) -> bytes:
 
 # ---- reading ---------------------------------------------------------------------------------------------
 
-StepCheck = Callable[[Step, Config, Mapping[int, Outcome]], None]
-"""Raises TraceError where a step's outcomes contradict the decision rule."""
+StepCheck = Callable[[Step, Config, Mapping[int, Outcome], bool], None]
+"""Raises TraceError where a step's outcomes contradict the decision rule; the last argument: inherited from a branch's parent."""
 
 
 def loads(data: bytes | str, check_step: StepCheck | None = None) -> Trace:
@@ -380,8 +380,9 @@ def _loads(raw: bytes, check_step: StepCheck | None) -> Trace:
                 step = _read_step(record)
                 next_position = _check_order(step, len(steps), next_position, header)
                 if check_step is not None:
-                    forced = {} if header.parent is None else header.parent.forced
-                    check_step(step, header.config, forced)
+                    parent = header.parent
+                    inherited = parent is not None and step.index < parent.step
+                    check_step(step, header.config, {} if parent is None else parent.forced, inherited)
                 steps.append(step)
             elif kind == "footer":
                 footer = _read_footer(record)

@@ -34,7 +34,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from easd_viz.trace import Config, Outcome, Source, Step, Token, TraceError
+from easd_viz.trace import TOP_LENGTH, Config, Outcome, Source, Step, Token, TraceError
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +171,11 @@ SOURCE_OF_REPLACEMENT: Mapping[str, Source] = {"target": "target", "exclude": "t
 """The trace's word for where a gated token's replacement comes from, by resampling rule."""
 
 
-def check_step(step: Step, config: Config, forced: Mapping[int, Outcome] | None = None) -> None:
+def check_step(step: Step, config: Config, forced: Mapping[int, Outcome], inherited: bool = False) -> None:
     """Raise TraceError where a recorded step's outcomes are not what the decision rule gives.
 
-    ``forced`` maps positions to the verdicts that a what-if branch forced there.
+    ``forced`` maps positions to the verdicts that a what-if branch forced there. An ``inherited`` step was decided by the
+    knobs of the branch's parent, which its file does not hold: any gate will do there, but SD's test must hold.
     """
     if config.mode in ("target", "draft"):
         return
@@ -193,21 +194,26 @@ def check_step(step: Step, config: Config, forced: Mapping[int, Outcome] | None 
                 raise TraceError(
                     f"accept_prob at position {token.position} is {token.accept_prob}, but min(1, p/q) is {verdict.accept_prob}"
                 )
-            if token.overlap != (found := overlap_of(token, config.k)):
+            if token.overlap != (found := overlap_of(token, config.k)) and not (inherited and _is_overlap_at_some_k(token)):
                 raise TraceError(
                     f"overlap at position {token.position} is {token.overlap}, but its top lists give {found} at k = {config.k}"
                 )
-            expected = (forced or {}).get(token.position, verdict.outcome)
+            ruled = token.outcome if inherited and verdict.accepted_by_sd and token.outcome != "rejected" else verdict.outcome
+            expected = forced.get(token.position, ruled)
         if token.outcome != expected:
             raise TraceError(
                 f"outcome at position {token.position} is {token.outcome!r}, but the decision rule gives {expected!r}"
             )
         if expected in ("rejected", "gated"):
             stop = token
-    _check_source(step, stop, config)
+    _check_source(step, stop, config, inherited)
 
 
-def _check_source(step: Step, stop: Token | None, config: Config) -> None:
+def _is_overlap_at_some_k(token: Token) -> bool:
+    return token.overlap in {overlap_of(token, k) for k in range(1, TOP_LENGTH + 1)}
+
+
+def _check_source(step: Step, stop: Token | None, config: Config, inherited: bool) -> None:
     if step.emitted is None:
         if stop is not None:
             raise TraceError(f"the {stop.outcome} token at position {stop.position} has no emitted token in its place")
@@ -215,5 +221,7 @@ def _check_source(step: Step, stop: Token | None, config: Config) -> None:
     expected: Source = "bonus"
     if stop is not None:
         expected = "residual" if stop.outcome == "rejected" else SOURCE_OF_REPLACEMENT[config.resample]
+        if inherited and stop.outcome == "gated" and step.emitted.source in SOURCE_OF_REPLACEMENT.values():
+            expected = step.emitted.source
     if step.emitted.source != expected:
         raise TraceError(f"source of the emitted token is {step.emitted.source!r}, but the decision rule gives {expected!r}")

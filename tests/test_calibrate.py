@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from synthetic import make_trace
 
 from easd_viz import calibrate
 from easd_viz.calibrate import CalibrateError, by_gate_rate, by_percentile, shift, sweep, token_class, token_table
 from easd_viz.replay import GateArrays, ReplayError, arrays, gate_with
 from easd_viz.trace import Config, Trace
 from easd_viz.verify import judge
-from tests.synthetic import make_trace
 
 
 def some_traces(count: int = 4, steps: int = 12, **config) -> list[Trace]:

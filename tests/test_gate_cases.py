@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from synthetic import make_trace
 
 from easd_viz.replay import arrays
 from easd_viz.trace import Config, Trace
 from easd_viz.verify import Gate, judge
-from tests.synthetic import make_trace
 
 CASES = json.loads((Path(__file__).parent / "data" / "gate_cases.json").read_text())
 DECIDE_JS = Path(__file__).parents[1] / "assets" / "js" / "decide.js"
@@ -53,14 +53,14 @@ def test_numpy(case):
 
 
 SCRIPT = """
-const read = (path) => JSON.parse(require('fs').readFileSync(path, 'utf8'));
-const {decide, overlap} = require(process.argv[1]);
-const out = read(process.argv[2]).map((c) => {
-  const gate = {...c.gate};
-  for (const name of ['draft_threshold', 'target_threshold']) if (gate[name] === 'inf') gate[name] = Infinity;
-  const found = overlap(c.draft_ids, c.target_ids, gate.k);
-  const verdict = decide({...c, overlap: found}, gate);
-  return {name: c.name, overlap: found, outcome: verdict.outcome ?? verdict};
+import { readFileSync } from "node:fs";
+const { decide, overlap } = await import(process.argv[1]);
+const cases = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const number = (value) => (value === "inf" ? Infinity : value);
+const out = cases.map((c) => {
+  const gate = { ...c.gate, draft_threshold: number(c.gate.draft_threshold), target_threshold: number(c.gate.target_threshold) };
+  const shared = overlap(c.draft_ids, c.target_ids, gate.k);
+  return { overlap: shared, outcome: decide({ ...c, overlap: shared, gate }).outcome };
 });
 console.log(JSON.stringify(out));
 """
@@ -70,7 +70,11 @@ console.log(JSON.stringify(out));
 def test_javascript():
     path = Path(__file__).parent / "data" / "gate_cases.json"
     done = subprocess.run(
-        ["node", "-e", SCRIPT, str(DECIDE_JS), str(path)], capture_output=True, text=True, timeout=60, check=False
+        ["node", "--input-type=module", "-e", SCRIPT, str(DECIDE_JS), str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
     assert done.returncode == 0, f"the browser's decide does not run under node:\n{done.stderr}"
     for case, found in zip(CASES, json.loads(done.stdout), strict=True):

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from synthetic import make_trace
 
 from easd_viz.metrics import Ratio, expected_speed_up, flat, rows, summarise
 from easd_viz.trace import Config, Footer, Trace
-from tests.synthetic import make_trace
 
 
 def outcomes(trace: Trace) -> list[str]:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from synthetic import make_trace
 
 from easd_viz.replay import ReplayError, arrays, config_with, gate_with, rejudge
 from easd_viz.trace import Config, Footer, Parent, Trace
 from easd_viz.verify import Gate, gate_of, judge, overlap_of
-from tests.synthetic import make_trace
 
 WIDE_OPEN = {"draft_threshold": 0.0, "target_threshold": 0.0, "overlap_threshold": 0.0}
 CLOSED = {"draft_threshold": math.inf}

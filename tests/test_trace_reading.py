@@ -6,10 +6,10 @@ import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from synthetic import make_trace
 
 from easd_viz import trace as trace_module
 from easd_viz.trace import TraceError
-from tests.synthetic import make_trace
 
 TOKENS = [orjson.loads(orjson.dumps(t)) for s in make_trace(2, 6, 4).steps for t in trace_module.step_json(s)["drafted"]]
 FIELDS = sorted(trace_module._USUAL_TYPES)
