@@ -1,8 +1,8 @@
 """How well a draft fits a target, measured on the target's own answers: what to look at when choosing a pair.
 
 beta = sum over v of min(p(v), q(v)) is the probability that standard speculative decoding accepts a drafted token there
-(Leviathan et al. 2023, arXiv 2211.17192, corollary 3.6). Here it is averaged over every position of texts that the target wrote
-alone, so the figure does not depend on gamma. Together with c (draft step time / target step time) it gives the expected speed-up.
+(Leviathan et al. 2023, arXiv 2211.17192, corollary 3.6). Here it is averaged over every position of texts that the target
+wrote alone, so the figure does not depend on gamma. With c (draft step time / target step time) it gives the expected speed-up.
 """
 
 from __future__ import annotations
