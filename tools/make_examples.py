@@ -1,4 +1,4 @@
-"""Makes the traces that come with the app (assets/examples), by running the demo pair. Run again when the pair or the schema changes.
+"""Makes the traces that come with the app (assets/examples) by running the demo pair. Run it again when pair or schema change.
 
 python tools/make_examples.py
 """
@@ -38,7 +38,7 @@ def main() -> None:
         gated = sum(t.outcome == "gated" for step in trace.steps for t in step.drafted)
         accepted = sum(t.outcome == "accepted" for step in trace.steps for t in step.drafted)
         print(
-            f"{name}: {len(trace.token_ids)} tokens, {len(trace.steps)} rounds, {gated} gated of {gated + accepted} accepted by SD"
+            f"{name}: {len(trace.token_ids)} tokens, {len(trace.steps)} rounds, {gated} of {gated + accepted} accepted by SD gated"
         )
 
 

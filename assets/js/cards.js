@@ -24,9 +24,8 @@ const CARDS = [
     label: "Block efficiency",
     formula: "emitted tokens / target forward passes of the decode phase (mean acceptance length + 1).",
     value: (m) => fixed(m.block_efficiency.value, 2),
-    counts: (m) => `${n(m.counts.emitted, "token")} in ${n(m.counts.passes, "pass", "passes")}`,
+    counts: (m) => `${m.counts.emitted} in ${n(m.counts.passes, "pass", "passes")}`,
     none: (m) => m.block_efficiency.value === null,
-    estimated: true,
   },
   {
     label: "Throughput",
@@ -38,7 +37,7 @@ const CARDS = [
     recorded: true,
   },
   {
-    label: "Expected acceptance α",
+    label: "Expected acceptance",
     formula: "mean of β = Σ min(p, q) over the drafted tokens on the path (Leviathan’s α): what the acceptance rate of SD estimates.",
     value: (m) => percent(m.expected_acceptance.value),
     counts: (m) => `mean β of ${n(m.expected_acceptance.denominator, "token")}`,

@@ -55,3 +55,12 @@ export function pairLabel(element, store) {
     label.title = either ? "target ← draft · device · precision of the run that is shown" : "";
   });
 }
+
+/** What the page says where the gate has no effect on the text: mode, temperature and resampling rule as the controls have them. */
+export function greedyNote(mode, temperature, resample) {
+  if (mode !== "easd" || temperature !== 0 || resample !== "target") return "";
+  return (
+    "At temperature 0 a gated token is replaced by the target’s first choice: the very token that SD accepted. " +
+    "So the gate can’t change the text, it only costs rounds. Resample without the draft’s token to see a difference."
+  );
+}

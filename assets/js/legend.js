@@ -5,12 +5,13 @@ import { QUANTITIES } from "./store.js";
 
 const chip = (name, text, after = "") => h("span.ez-chip", {}, h(`span.tok.${name}`, {}, h("span.ink", {}, text)), after && ` ${after}`);
 
-function outcomes(mode) {
+function outcomes(mode, show) {
   if (mode === "target") return [chip("target", "drawn from the target")];
   if (mode === "draft") return [chip("accepted", "drawn from the draft")];
   const chips = [chip("accepted", "accepted"), chip("rejected.off", "rejected", "by SD")];
   if (mode === "easd") chips.push(chip("gated.off", "gated", "by EASD"));
-  chips.push(chip("discarded.off", "discarded"), chip("residual", "from the residual"));
+  if (show.discarded) chips.push(chip("discarded.off", "discarded"));
+  chips.push(chip("residual", "from the residual"));
   if (mode === "easd") chips.push(chip("target", "resampled from the target"));
   return [...chips, chip("bonus", "bonus")];
 }
@@ -37,8 +38,8 @@ function scaleOf(store) {
 /** Fill `element` with the legend of the store's colours. */
 export function legend(element, store) {
   const mode = store.trace?.head.config.mode ?? "easd";
-  const key = JSON.stringify([mode, store.colour, store.gate, store.colour === "outcome" ? 0 : store.range(store.colour)]);
+  const key = JSON.stringify([mode, store.colour, store.show, store.gate, store.colour === "outcome" ? 0 : store.range(store.colour)]);
   if (element.dataset.key === key) return;
   element.dataset.key = key;
-  element.replaceChildren(...(store.colour === "outcome" ? outcomes(mode) : scaleOf(store)).filter(Boolean));
+  element.replaceChildren(...(store.colour === "outcome" ? outcomes(mode, store.show) : scaleOf(store)).filter(Boolean));
 }

@@ -6,7 +6,7 @@ import { ByIndex } from "./charts/by_index.js";
 import { Plane } from "./charts/plane.js";
 import { Rounds } from "./charts/rounds.js";
 import { Cards } from "./cards.js";
-import { Status, pairLabel, saver } from "./controls.js";
+import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { Figure } from "./plot.js";
 import { storeOf } from "./store.js";
@@ -54,5 +54,6 @@ function mount(name, element, context) {
 const waiting = window.easd.queue;
 window.easd.mount = mount;
 window.easd.knobs = knobs;
+window.easd.greedyNote = greedyNote;
 window.easd.store = storeOf;
 for (const each of waiting) mount(...each);

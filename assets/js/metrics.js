@@ -26,7 +26,6 @@ export function summarise(trace, outcomes = null) {
   const { head, rounds, foot } = trace;
   const { mode, gamma } = head.config;
   const verified = mode === "easd" || mode === "sd";
-  const outcomeOf = (round, i) => (outcomes ? outcomes[rounds.indexOf(round)][i] : round.drafted[i].outcome);
   const count = { accepted: 0, rejected: 0, gated: 0, discarded: 0 };
   const path = [];
   rounds.forEach((round, r) => {
@@ -37,9 +36,9 @@ export function summarise(trace, outcomes = null) {
     });
   });
   const drafted = sum(rounds.map((round) => round.drafted.length));
-  const emitted = sum(
-    rounds.map((round) => round.drafted.filter((_, i) => outcomeOf(round, i) === "accepted").length + (round.emitted ? 1 : 0)),
-  );
+  const ends = rounds.filter((round) => round.emitted).length;
+  const emitted = count.accepted + ends;
+  const recorded = sum(rounds.map((round) => round.drafted.filter((token) => token.outcome === "accepted").length)) + ends;
   const passes = mode === "draft" ? 0 : rounds.length;
   const betas = path.map(({ token }) => token.beta);
   const alpha = ratio(sum(betas), betas.length);
@@ -55,7 +54,7 @@ export function summarise(trace, outcomes = null) {
     gate_rate: verified ? ratio(count.gated, count.accepted + count.gated) : ratio(0, 0),
     cost,
     expected_speed_up: alpha.value === null || cost === null ? null : expectedSpeedUp(Math.min(alpha.value, 1), gamma, cost),
-    throughput: ratio(emitted, times.wall_ms / 1000),
+    throughput: ratio(recorded, times.wall_ms / 1000),
     times,
   };
 }

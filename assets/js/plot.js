@@ -18,14 +18,16 @@ export class Plot {
   #drawing = false;
 
   /**
+   * @param height in px
    * @param make () -> {data, layout} in light colours, or null for nothing
    * @param onClick called with a clicked point
    */
-  constructor(element, label, make, onClick = () => {}) {
+  constructor(element, label, height, make, onClick = () => {}) {
     this.make = make;
     this.onClick = onClick;
     this.visible = false;
     this.plot = h("div.ez-plot", { tabindex: 0, role: "group", "aria-label": label });
+    this.plot.style.height = `${height}px`; // before it is drawn too, so that nothing jumps
     this.plot.easdPlot = this;
     element.append(this.plot);
     onScreen.observe(this.plot);
@@ -67,12 +69,13 @@ export class Plot {
 export class Figure {
   constructor(element, label, figure, onSelect) {
     this.figure = figure;
-    this.plot = new Plot(element, label, () => this.figure && themed(this.figure), onSelect);
+    this.plot = new Plot(element, label, figure?.layout.height ?? 320, () => this.figure && themed(this.figure), onSelect);
     this.plot.redraw();
   }
 
   set(figure) {
     this.figure = figure;
+    if (figure?.layout.height) this.plot.plot.style.height = `${figure.layout.height}px`;
     this.plot.redraw();
   }
 }

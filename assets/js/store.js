@@ -62,7 +62,7 @@ export class Store {
     this.entries = []; // every token that is drawn, in the order of the text
     this.selected = null; // an entry's key
     this.colour = "outcome";
-    this.showDrafts = true;
+    this.show = { turned: true, discarded: false }; // drafts in the text that are not on the path
     this.generation = 0; // counts traces; a view that sees a new number starts from nothing
     this.listeners = new Set();
     this.pending = new Set();
@@ -145,8 +145,9 @@ export class Store {
     this.#tell("style");
   }
 
-  setShowDrafts(on) {
-    this.showDrafts = on;
+  /** Show or hide the drafts that were "turned" away (rejected, gated), or those that were "discarded". */
+  setShow(kind, on) {
+    this.show[kind] = on;
     this.#tell("style");
   }
 
@@ -198,7 +199,7 @@ export class Store {
 
   /** Entries that the text shows. */
   visible() {
-    return this.showDrafts ? this.entries : this.entries.filter((entry) => entry.onPath);
+    return this.entries.filter((entry) => entry.onPath || (entry.outcome === "discarded" ? this.show.discarded : this.show.turned));
   }
 
   /** [low, high] of a quantity over the trace, for a colour scale. */

@@ -48,13 +48,17 @@ export class TokenText {
       { "aria-label": "Colour the text by", onchange: () => this.store.setColour(select.value) },
       Object.entries(QUANTITIES).map(([name, { label }]) => h("option", { value: name }, label)),
     );
-    const check = h("input", { type: "checkbox", checked: true, role: "switch", onchange: () => this.store.setShowDrafts(check.checked) });
+    const toggle = (kind, words, title) => {
+      const check = h("input", { type: "checkbox", checked: this.store.show[kind], role: "switch", onchange: () => this.store.setShow(kind, check.checked) });
+      return h("label.ez-switch", { title }, check, h("span.ez-knob"), words);
+    };
     this.select = select;
     return h(
       "div.ez-options",
       {},
       h("label.ez-pick", {}, "colour by ", select),
-      h("label.ez-switch", { title: "Rejected, gated and discarded drafts, in place" }, check, h("span.ez-knob"), "turned-away drafts"),
+      toggle("turned", "rejected and gated", "Show the drafts that were turned away, in place"),
+      toggle("discarded", "discarded", "Show the drafts after a rejected or gated one, which nobody verified"),
     );
   }
 
@@ -70,7 +74,8 @@ export class TokenText {
     if (what.has("gate") || what.has("trace")) this.#paintAll();
     else if (what.has("style")) this.#paintAll();
     else if (fresh.length) for (const entry of this.#rescaled() ? store.entries : fresh) this.#paint(entry);
-    if (what.has("style")) this.box.classList.toggle("no-drafts", !store.showDrafts);
+    this.box.classList.toggle("no-turned", !store.show.turned);
+    this.box.classList.toggle("no-discarded", !store.show.discarded);
     if (this.select && this.select.value !== store.colour) this.select.value = store.colour;
     this.#select(what.has("select"));
     this.#drawBoundary();

@@ -37,7 +37,8 @@ def build() -> gr.Blocks:
 def plotly_folder() -> Path:
     """Where plotly's Python package keeps its own plotly.js: the version that its figures are for, without a network."""
     spec = find_spec("plotly")
-    assert spec is not None and spec.origin is not None
+    assert spec is not None
+    assert spec.origin is not None
     return Path(spec.origin).parent / "package_data"
 
 

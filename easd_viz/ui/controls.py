@@ -25,11 +25,6 @@ EXAMPLES = (
     ("Code", "Write a Python function that checks whether a word is a palindrome."),
 )
 
-GREEDY_NOTE = """(mode, temperature, resample) => mode === "easd" && temperature === 0 && resample === "target"
-  ? "At temperature 0 a gated token is replaced by the target’s first choice: the very token that SD accepted. So the gate can’t change the text, it only costs rounds. Resample without the draft’s token to see a difference."
-  : "" """
-"""Client-side: what the page says where the gate has no effect on the text."""
-
 
 @dataclass(slots=True)
 class Controls:
@@ -129,7 +124,7 @@ def build_gate(config: Config) -> dict[str, Any]:
             MAX_ENTROPY,
             config.draft_threshold,
             0.05,
-            "the gate needs the draft at least this unsure…",
+            "the gate needs a draft this unsure…",
             "draft-threshold",
         ),
         "target_threshold": _slider(
@@ -138,11 +133,11 @@ def build_gate(config: Config) -> dict[str, Any]:
             MAX_ENTROPY,
             config.target_threshold,
             0.05,
-            "…and the target at least this unsure…",
+            "…a target this unsure…",
             "target-threshold",
         ),
         "overlap_threshold": _slider(
-            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of their top k in common", "overlap"
+            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", "overlap"
         ),
         "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", "k"),
         "resample": gr.Radio(

@@ -24,7 +24,7 @@ STAGES = {"download": "Downloading", "convert": "Converting (this once)", "load"
 
 
 def load_with_reports(spec: PairSpec, dtype: str) -> Iterator[Report | Pair]:
-    """Reports, several a second, then the pair. Whoever stops asking leaves the load to finish in the background, for next time."""
+    """Reports, several a second, then the pair. If nobody asks on, the load ends in the background, ready for the next time."""
     events: queue.SimpleQueue[Progress | Pair | Exception] = queue.SimpleQueue()
 
     def work() -> None:

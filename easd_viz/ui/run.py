@@ -75,7 +75,7 @@ class RunTab:
             self.step = gr.Button("Step", elem_id="ez-step", min_width=0)
             self.pause = gr.Button("Pause", interactive=False, elem_id="ez-pause", min_width=0)
             self.stop = gr.Button("Stop", interactive=False, elem_id="ez-stop", min_width=0)
-        text, numbers = end_words(self.example)
+        _, numbers = end_words(self.example)
         self.status = Status(status("idle", "A recorded example", numbers), elem_id="ez-status")
 
     def _build_files(self) -> None:
@@ -104,7 +104,7 @@ class RunTab:
             event(None, knobs, None, js=js_knobs(STORE), **QUIET)
         noted = [self.controls.mode, self.controls.temperature, self.controls.resample]
         for each in noted:
-            each.change(None, noted, self.greedy_note, js=c.GREEDY_NOTE, **QUIET)
+            each.change(None, noted, self.greedy_note, js="(...knobs) => easd.greedyNote(...knobs)", **QUIET)
         self._wire_runs()
         self._wire_files()
 

@@ -8,8 +8,8 @@ down from outside, and no lock or flag has to reach a worker process.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from easd_viz import replay
@@ -53,7 +53,6 @@ class Session:
     """Counts what the visitor asked for."""
     model: tuple[str, str] | None = None
     """(pair, dtype) of the run that is shown."""
-    log: list[str] = field(default_factory=list)
 
     def ask(self, phase: Phase) -> int:
         """Note a new request, which ends the one that is going on."""
@@ -190,7 +189,7 @@ def _run(session: Session, pair: Pair, prompt: Prompt, todo: Plan, number: int) 
     yield Update("idle", *end_words(session.trace))
 
 
-def stop(session: Session, decode_text: Callable[[Sequence[int]], str] | None = None) -> dict[str, Any] | None:
+def stop(session: Session) -> dict[str, Any] | None:
     """End the run that is going on or paused: its trace gets a footer. The text view's value, or None where there is no run."""
     session.ask("idle")
     trace = session.trace

@@ -45,7 +45,7 @@ def along() -> go.Figure:
         yaxis=axis("entropy, nats", domain=[0.64, 1], rangemode="tozero", fixedrange=True),
         yaxis2={**ranks, "domain": [0.33, 0.57]},
         yaxis3={**ranks, "domain": [0.0, 0.24]},
-        margin={"l": 44, "r": 8, "t": 10, "b": 40},
+        margin={"l": 44, "r": 8, "t": 26, "b": 40},
         hovermode="closest",
     )
 
@@ -54,9 +54,10 @@ def by_index() -> go.Figure:
     """Acceptance by draft index, with how many tokens each bar stands for."""
     return figure(
         height=200,
-        xaxis=axis("draft index", dtick=1, fixedrange=True),
-        yaxis=axis("accepted", range=[0, 1.14], tickvals=[0, 0.5, 1], tickformat=".0%", fixedrange=True),
+        xaxis=axis("", fixedrange=True, ticks=""),
+        yaxis=axis("", range=[0, 1.02], tickvals=[0, 0.5, 1], tickformat=".0%", fixedrange=True),
         bargap=0.35,
+        margin={"l": 44, "r": 8, "t": 8, "b": 58},
     )
 
 

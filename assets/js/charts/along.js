@@ -83,7 +83,7 @@ export class Along extends TraceChart {
       text: here.map((e) => plain(visibleText(e.token))),
       marker: {
         symbol,
-        size: outcome === "gated" ? 11 : 7,
+        size: outcome === "gated" ? 11 : 5.5,
         color: colour(outcome),
         opacity: here.map((e) => (e.region === "counterfactual" ? 0.25 : 1)),
         line: { width: outcome === "gated" ? 1 : 0, color: colour("bg") },

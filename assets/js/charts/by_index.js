@@ -15,19 +15,16 @@ export class ByIndex extends TraceChart {
     const bars = this.store.metrics.by_index;
     const x = bars.map((_, i) => i + 1);
     layout.xaxis.range = [0.4, Math.max(bars.length, 1) + 0.6];
-    layout.xaxis.dtick = 1;
-    const n = bars.map(({ accepted }) => accepted.denominator);
+    const few = bars.length <= 8;
+    layout.xaxis.tickvals = x;
+    layout.xaxis.ticktext = bars.map(({ accepted }, i) => (few ? `<b>${i + 1}</b><br>${percent(accepted.value)}<br>n = ${accepted.denominator}` : `<b>${i + 1}</b><br>${accepted.denominator}`));
     return [
       {
         type: "bar",
         x,
         y: bars.map(({ accepted }) => accepted.value),
-        text: bars.map(({ accepted }) => (bars.length <= 8 ? `${accepted.denominator ? percent(accepted.value) : ""}<br>n = ${accepted.denominator}` : `${accepted.denominator}`)),
-        textposition: "outside",
-        cliponaxis: false,
-        textfont: { size: 11, color: colour("mute") },
         marker: { color: colour("accepted"), opacity: 0.8 },
-        customdata: n,
+        customdata: bars.map(({ accepted }) => accepted.denominator),
         hovertemplate: "draft index %{x}<br>%{y:.1%} of %{customdata} decided<extra></extra>",
       },
       {

@@ -14,7 +14,7 @@ export class TraceChart {
     this.heading = h("div.ez-head", {}, h("h2", {}, title), h("span.ez-aside", {}, aside));
     this.frame = h("div.ez-chart");
     element.append(this.heading, this.frame);
-    this.plot = new Plot(this.frame, label, () => this.#figure(), (point) => this.#clicked(point));
+    this.plot = new Plot(this.frame, label, skeleton.layout.height, () => this.#figure(), (point) => this.#clicked(point));
     this.plot.plot.addEventListener("keydown", (event) => this.#key(event));
     store.subscribe((what) => {
       if (this.constructor.hears.some((each) => what.has(each))) this.plot.redraw();

@@ -58,7 +58,8 @@ export class Rounds extends TraceChart {
       hover[r][c] = this.#hover(entry);
       keys[r][c] = entry.key;
     }
-    return { ...this.#style(), z, text, hovertext: hover, customdata: keys, x0: 1, dx: 1, y0: 0, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
+    const ink = strong ? {} : { color: colour("mute") }; // plotly picks an ink for the cell's full colour, not for the faint one
+    return { ...this.#style(), textfont: { size: 11, ...ink }, z, text, hovertext: hover, customdata: keys, x0: 1, dx: 1, y0: 0, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
   }
 
   #value(entry) {
@@ -81,7 +82,7 @@ export class Rounds extends TraceChart {
 
   #style() {
     const { store } = this;
-    const base = { type: "heatmap", showscale: false, xgap: 2, ygap: 2, hoverongaps: false, hovertemplate: "%{hovertext}<extra></extra>", textfont: { size: 11 } };
+    const base = { type: "heatmap", showscale: false, xgap: 2, ygap: 2, hoverongaps: false, hovertemplate: "%{hovertext}<extra></extra>" };
     if (store.colour !== "outcome") {
       const [zmin, zmax] = store.range(store.colour);
       return { ...base, zmin, zmax, colorscale: COLORSCALE };
