@@ -51,7 +51,6 @@ def run_generate(args: argparse.Namespace) -> None:
         children = [subprocess.Popen([*command, str(worker)]) for worker in range(args.workers)]
         raise SystemExit(max(child.wait() for child in children))
     import torch
-
     from distill.data import generate, read_extra
 
     if args.workers > 1:
@@ -89,7 +88,7 @@ def run_evaluate(args: argparse.Namespace) -> None:
         return
     model = draft.load(args.draft, target.model.embed_tokens.weight)
     rows = measure.table(model, batches.read(shard), categories, target, args.temperature)
-    log(args.draft.parent, event="evaluated", prompts=args.prompts.name, temperature=args.temperature, rows=rows)
+    log(args.run, event="evaluated", draft=str(args.draft), prompts=args.prompts.name, temperature=args.temperature, rows=rows)
     for name, row in rows.items():
         print(f"{name:20} {row['overlap']:.4f}  n = {row['n']}")
 
@@ -131,6 +130,10 @@ def main() -> None:
     args.handler(args)
 
 
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in text.split(","))
+
+
 def _add_settings(verb: argparse.ArgumentParser) -> None:
     """One flag per field of ``Settings``."""
     from distill.train import Settings
@@ -140,7 +143,7 @@ def _add_settings(verb: argparse.ArgumentParser) -> None:
         if isinstance(f.default, bool):
             verb.add_argument(flag, action="store_true")
         elif isinstance(f.default, tuple):
-            verb.add_argument(flag, type=lambda text: tuple(int(n) for n in text.split(",")), default=f.default)
+            verb.add_argument(flag, type=_numbers, default=f.default)
         else:
             verb.add_argument(flag, type=type(f.default), default=f.default)
 

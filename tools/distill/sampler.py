@@ -1,8 +1,8 @@
 """A lean batched sampler for Llama models: the target writes the training text.
 
-Plain ``generate`` spends most of its time on bookkeeping, padding and finished rows. Here the key/value cache is
-allocated once, finished rows hand their slot to the next conversation, the head sees only the last position, and on a CPU the weights are
-packed for oneDNN once and the vocabulary-wide work goes in blocks of rows that fit its cache.
+Plain ``generate`` spends most of its time on bookkeeping, padding and finished rows. Here the key/value cache is allocated once,
+finished rows hand their slot to the next conversation, the head sees only the last position, and on a CPU the weights are packed
+for oneDNN once and the vocabulary-wide work goes in blocks of rows that fit its cache.
 
 Every position keeps the target's last hidden state (after the final norm) and the log of its softmax's normaliser.
 Together with the embedding table these give the *exact* distribution over any vocabulary at any temperature, in fewer
@@ -68,9 +68,7 @@ class LeanLlama:
         self.layers = [self._layer(layer) for layer in model.model.layers]
         theta = config.rope_parameters["rope_theta"]
         steps = torch.arange(0, self.head_dim, 2, dtype=torch.float32, device=self.device)
-        angles = torch.outer(
-            torch.arange(max_len, device=self.device, dtype=torch.float32), theta ** (-steps / self.head_dim)
-        )
+        angles = torch.outer(torch.arange(max_len, device=self.device, dtype=torch.float32), theta ** (-steps / self.head_dim))
         angles = torch.cat([angles, angles], dim=-1)  # [max_len, head_dim]
         self.cos, self.sin = angles.cos().to(self.dtype), angles.sin().to(self.dtype)
         shape = (len(self.layers), slots, self.kv_heads, max_len, self.head_dim)

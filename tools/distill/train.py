@@ -15,10 +15,12 @@ from tqdm import tqdm
 
 from distill import batches as batching
 from distill.data import log, shard_paths
-from distill.draft import Draft, from_target, save
+from distill.draft import Draft, from_target, join, load, save
 from distill.measure import beta
 
 STATE_NAME = "state.pt"
+MASS_POSITIONS = 100_000
+"""Positions whose distributions choose the reduced vocabulary."""
 
 
 @dataclass
@@ -27,7 +29,13 @@ class Settings:
 
     layers: tuple[int, ...] = (0, 10, 20, 29)
     """The target's layers that the draft's layers start from."""
-    vocabulary: int = 8192
+    start: str = ""
+    """Folder of a draft to start from; its layers take the places ``start_at``."""
+    start_at: tuple[int, ...] = ()
+    """Which of our layers come from ``start``, in its order."""
+    damp: float = 1.0
+    """Factor on the output projections of the layers that come from the target: small where they join a trained draft."""
+    vocabulary: int = 12288
     """How many token ids the head covers; 0: all."""
     train_head: bool = False
     """Train the head's rows too (they start as the target's embedding rows)."""
@@ -45,7 +53,7 @@ class Settings:
     temperature: float = 0.7
     """Temperature of the softmax in the loss, for both models."""
     hidden_weight: float = 0.0
-    """Weight of the relative squared error of the last hidden state."""
+    """Weight of the relative squared error of the last hidden state, beside the cross-entropy."""
     overlap_from: float = 0.3
     """Share of the schedule at which the loss begins to turn from cross-entropy to 1 - sum min(p, q)."""
     overlap_to: float = 0.8
@@ -56,16 +64,22 @@ class Settings:
     """Train on so many shards only; 0: all."""
 
 
-def most_used(examples: Sequence[batching.Example], count: int, vocab_size: int, always: Sequence[int]) -> torch.Tensor | None:
-    """The ``count`` ids that the target sampled most often (ties: lower id first), ascending; ``always`` are among them."""
-    if not 0 < count < vocab_size:
+@torch.no_grad()
+def most_used(examples: Sequence[batching.Example], count: int, target: Any, always: Sequence[int]) -> torch.Tensor | None:
+    """The ``count`` ids with the most probability over the target's own text, ascending; ``always`` are among them.
+
+    Probabilities rather than counts: every position then speaks of thousands of ids, and far less text is needed.
+    """
+    if not 0 < count < target.config.vocab_size:
         return None
-    frequency = torch.zeros(vocab_size, dtype=torch.long)
-    for e in examples:
-        frequency += torch.bincount(e.tokens[e.prompt_length :], minlength=vocab_size)
-    frequency[list(always)] = frequency.max() + 1
-    order = sorted(range(vocab_size), key=lambda i: (-int(frequency[i]), i))
-    return torch.tensor(sorted(order[:count]))
+    head = target.lm_head.weight.detach()
+    states = torch.cat([e.hidden for e in examples])
+    states = states[:: max(1, len(states) // MASS_POSITIONS)]
+    mass = torch.zeros(target.config.vocab_size, dtype=torch.float64, device=head.device)
+    for part in states.split(128):
+        mass += torch.nn.functional.linear(part.to(head), head).float().softmax(dim=-1).sum(dim=0)
+    mass[list(always)] = float("inf")
+    return mass.argsort(descending=True, stable=True)[:count].sort().values
 
 
 def mix(progress: float, settings: Settings) -> float:
@@ -97,7 +111,7 @@ def loss_of(draft: Draft, batch: batching.Batch, overlap_weight: float, settings
     if settings.hidden_weight:
         wanted = batch.target_hidden.float()
         error = (hidden.float() - wanted).square().sum(dim=-1) / wanted.square().sum(dim=-1)
-        loss = loss + settings.hidden_weight * error.sum()
+        loss = loss + (1 - overlap_weight) * settings.hidden_weight * error.sum()
     return loss, overlap.detach()
 
 
@@ -107,6 +121,11 @@ def rate_at(step: int, total: int, settings: Settings) -> float:
         return settings.rate * (step + 1) / settings.warmup
     progress = (step - settings.warmup) / max(1, total - settings.warmup)
     return settings.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+
+
+def _plain(settings: Settings) -> dict[str, Any]:
+    """As JSON has it: lists instead of tuples."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
 
 
 def _write_state(path: Path, state: dict[str, Any]) -> None:
@@ -134,8 +153,10 @@ def train(
     examples = [e for path in paths for e in batching.read(path)]
     training, held_out = batching.split(examples, settings.held_out_every)
     positions = sum(len(e.hidden) for e in training)
-    head_ids = most_used(training, settings.vocabulary, target.config.vocab_size, always)
+    head_ids = most_used(training, settings.vocabulary, target, always)
     draft = from_target(target, settings.layers, None if head_ids is None else head_ids.to(device), settings.train_head)
+    if settings.start:
+        join(draft, load(Path(settings.start), target.model.embed_tokens.weight), settings.start_at, settings.damp)
     draft.to(device)
     matrices = [p for p in draft.parameters() if p.requires_grad and p.dim() > 1]
     vectors = [p for p in draft.parameters() if p.requires_grad and p.dim() <= 1]
@@ -148,13 +169,13 @@ def train(
     step, total, spent, state_path = 0, settings.steps, 0.0, out / STATE_NAME
     if state_path.exists():
         state = torch.load(state_path, map_location=device, weights_only=True)
-        if state["settings"] != {**asdict(settings), "layers": list(settings.layers)}:
+        if state["settings"] != _plain(settings):
             raise SystemExit(f"{state_path} belongs to other settings ({state['settings']}): choose another --out.")
         draft.load_state_dict(state["draft"])
         optimizer.load_state_dict(state["optimizer"])
         step, total, spent = state["step"], state["total"], state["spent"]
     out.mkdir(parents=True, exist_ok=True)
-    plain = {**asdict(settings), "layers": list(settings.layers)}
+    plain = _plain(settings)
     log(out, event="start", step=step, settings=plain, shards=len(paths), positions=positions, threads=torch.get_num_threads(),
         device=str(device), covered=draft.covered, trained=sum(p.numel() for p in matrices + vectors))  # fmt: skip
     usual = positions / max(1, len(batching.epoch(training, settings.tokens, settings.seed, 0)))  # loss positions per batch
