@@ -3,7 +3,7 @@
 // Exact up to the first drafted token that is treated differently. Where that change lets the round go on, the rest of the round is
 // "in_round" exact, as all of it was recorded. Everything later is "counterfactual": the text would have been another one.
 
-import { judge } from "./decide.js";
+import { gateOf, judge } from "./decide.js";
 
 /**
  * @param trace {head, rounds} as store.js parses it
@@ -12,14 +12,13 @@ import { judge } from "./decide.js";
  *   nothing, else {step, index, position, reason, goes_on, last_known}.
  */
 export function rejudge(trace, gate) {
-  const forced = trace.head.parent?.forced ?? {};
+  const forced = { ...pinned(trace), ...trace.head.parent?.forced };
   const ends = endOfTextIds(trace);
-  const recordedResample = trace.head.config.resample;
   const out = { outcomes: [], verdicts: [], regions: [], boundary: null };
   for (const round of trace.rounds) {
     const verdicts = round.drafted.map((token) => judge(token, gate));
     const now = outcomesOf(round, verdicts, forced, ends);
-    const found = out.boundary ? null : firstDifference(round, now, gate, recordedResample);
+    const found = out.boundary ? null : firstDifference(round, now, gate, ruleOf(trace, round));
     out.verdicts.push(verdicts);
     out.outcomes.push(now);
     out.regions.push(round.drafted.map((_, i) => regionOf(i, found, out.boundary)));
@@ -55,10 +54,33 @@ function endOfTextIds({ head, rounds, foot }) {
   return ids;
 }
 
-function firstDifference(round, now, gate, recordedResample) {
+/** Verdicts on a branch's inherited tokens that its own knobs would not give: forking behind them has fixed them. */
+function pinned({ head, rounds }) {
+  const out = {};
+  if (!head.parent) return out;
+  const recorded = gateOf(head.config);
+  for (const round of rounds.slice(0, head.parent.step)) {
+    for (const token of round.drafted) {
+      if (token.outcome !== "discarded" && judge(token, recorded).outcome !== token.outcome) out[token.position] = token.outcome;
+    }
+  }
+  return out;
+}
+
+const SOURCE_OF_REPLACEMENT = { target: "target", exclude: "target_excluding_draft" };
+
+/** The resampling rule of a round's gated token; null in an inherited round that another rule decided (it is fixed). */
+function ruleOf({ head }, round) {
+  const rule = head.config.resample;
+  if (!head.parent || round.index >= head.parent.step || !round.emitted) return rule;
+  return round.emitted.source === SOURCE_OF_REPLACEMENT[rule] ? rule : null;
+}
+
+/** `recorded`: the rule that gated tokens of this round were resampled by; null where it does not matter. */
+function firstDifference(round, now, gate, recorded) {
   for (const [index, token] of round.drafted.entries()) {
     if (token.outcome !== now[index]) return { index, reason: "verdict", goes_on: now[index] === "accepted" };
-    if (now[index] === "gated" && gate.resample !== recordedResample) return { index, reason: "resample", goes_on: false };
+    if (now[index] === "gated" && recorded !== null && gate.resample !== recorded) return { index, reason: "resample", goes_on: false };
   }
   return null;
 }
