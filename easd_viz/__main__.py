@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from easd_viz import UserError, __version__
-from easd_viz.cli import check, overlap, show, trace
+from easd_viz.cli import branch, calibrate, check, overlap, replay, show, sweep, trace
 
-VERBS = (trace, show, check, overlap)
+VERBS = (trace, show, check, sweep, calibrate, replay, branch, overlap)
 
 
 class Parser(argparse.ArgumentParser):

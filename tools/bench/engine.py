@@ -1,0 +1,173 @@
+"""The engine's speed on the demo pair: against transformers' assisted generation, its own recording, the bare forwards.
+
+Every comparison alternates its sides in one process and reports medians, so that a noisy machine is noisy for both.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+
+import torch
+
+from easd_viz.engine import decode
+from easd_viz.models import Pair, load_pair
+from easd_viz.record import encode_prompt, record
+from easd_viz.trace import Config, Prompt
+
+RUNS = 7
+NEW_TOKENS = 64
+PROMPT = "Tell me a short story about a lighthouse keeper and a lost boat."
+GREEDY = Config(mode="sd", temperature=0.0, max_new_tokens=NEW_TOKENS)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of the report."""
+
+    what: str
+    value: str
+    goal: str
+    detail: str
+
+
+def alternate(sides: Sequence[Callable[[], float]], runs: int = RUNS) -> list[list[float]]:
+    """Call the sides in turn, ``runs`` times after one warm-up each; what they return, per side."""
+    for side in sides:
+        side()
+    found: list[list[float]] = [[] for _ in sides]
+    for _ in range(runs):
+        for results, side in zip(found, sides, strict=True):
+            results.append(side())
+    return found
+
+
+def seconds(call: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def assisted(pair: Pair, prompt: Prompt, gamma: int) -> tuple[int, ...]:
+    """transformers' assisted generation with a constant number of drafted tokens, greedy; the new ids."""
+    ids = torch.tensor([prompt.token_ids])
+    settings = pair.draft.network.generation_config
+    settings.num_assistant_tokens = gamma
+    settings.num_assistant_tokens_schedule = "constant"
+    settings.assistant_confidence_threshold = 0.0
+    out = pair.target.network.generate(
+        ids,
+        attention_mask=torch.ones_like(ids),
+        assistant_model=pair.draft.network,
+        do_sample=False,
+        max_new_tokens=NEW_TOKENS,
+        pad_token_id=0,
+    )
+    return tuple(out[0, ids.shape[1] :].tolist())
+
+
+def recorded(pair: Pair, prompt: Prompt, config: Config) -> tuple[int, ...]:
+    """Our run, all of it recorded with its texts; the new ids."""
+    *_, trace = record(pair, prompt, config)
+    return trace.token_ids
+
+
+def against_transformers(pair: Pair, prompt: Prompt, gamma: int) -> Line:
+    """Throughput ratio, prefill in both; raises where the texts differ."""
+    config = replace(GREEDY, gamma=gamma)
+    ours, theirs = recorded(pair, prompt, config), assisted(pair, prompt, gamma)
+    if ours != theirs:
+        raise RuntimeError(f"greedy texts differ: {ours} and {theirs}")
+    us, them = alternate(
+        [lambda: seconds(lambda: recorded(pair, prompt, config)), lambda: seconds(lambda: assisted(pair, prompt, gamma))]
+    )
+    ratio = median(them) / median(us)
+    detail = f"{len(ours) / median(us):.1f} against {len(theirs) / median(them):.1f} tokens/s, the same {len(ours)} tokens"
+    return Line(f"recorded run over transformers' assisted generation, γ = {gamma}", f"{ratio:.2f} ×", "≥ 1.10", detail)
+
+
+def step_ms(pair: Pair, prompt: Prompt, config: Config, *, lists: bool) -> float:
+    """Median round of one run, ms; with ``lists`` it is recorded with texts, else only decoded."""
+    run = record(pair, prompt, config) if lists else iter(decode(pair, prompt.token_ids, config, lists=False))
+    if lists:
+        next(run)
+    spans = []
+    while True:
+        started = time.perf_counter()
+        if next(run, None) is None:
+            return median(spans)
+        spans.append((time.perf_counter() - started) * 1e3)
+
+
+def cost_of_recording(pair: Pair, prompt: Prompt, gamma: int) -> Line:
+    config = Config(gamma=gamma, max_new_tokens=NEW_TOKENS)
+    with_trace, without = alternate(
+        [lambda: step_ms(pair, prompt, config, lists=True), lambda: step_ms(pair, prompt, config, lists=False)]
+    )
+    ratio = median(with_trace) / median(without)
+    detail = f"{median(with_trace):.1f} against {median(without):.1f} ms a round"
+    return Line(f"round with the trace over round without, γ = {gamma}", f"{ratio:.3f} ×", "≤ 1.05", detail)
+
+
+def bare_ms(pair: Pair, prompt: Prompt, gamma: int) -> float:
+    """gamma draft forwards of one token and one target forward of gamma + 1, alone, ms: the limit of a round."""
+    draft, target = pair.draft.prefill(prompt.token_ids), pair.target.prefill(prompt.token_ids)
+    one, many = torch.tensor([5]), torch.arange(5, 6 + gamma)
+    spans = []
+    with torch.inference_mode():
+        for _ in range(20):
+            started = time.perf_counter()
+            for _ in range(gamma):
+                draft.forward(one)
+            target.forward(many)
+            spans.append((time.perf_counter() - started) * 1e3)
+            draft.rollback(len(prompt.token_ids))
+            target.rollback(len(prompt.token_ids))
+    return median(spans)
+
+
+def closeness_to_the_limit(pair: Pair, prompt: Prompt, gamma: int) -> Line:
+    config = Config(gamma=gamma, max_new_tokens=NEW_TOKENS)
+    step, bare = alternate([lambda: step_ms(pair, prompt, config, lists=True), lambda: bare_ms(pair, prompt, gamma)])
+    ratio = median(step) / median(bare)
+    detail = f"{median(step):.1f} against {median(bare):.1f} ms"
+    return Line(f"recorded round over its bare forwards, γ = {gamma}", f"{ratio:.3f} ×", "≤ 1.10", detail)
+
+
+def tokens_per_second(pair: Pair, prompt: Prompt, config: Config) -> float:
+    """Decode throughput of a recorded run, prefill apart."""
+    *_, trace = record(pair, prompt, config)
+    assert trace.footer is not None
+    return len(trace.token_ids) / trace.footer.wall_ms * 1e3
+
+
+def against_the_target(pair: Pair, prompt: Prompt, gammas: Sequence[int] = (1, 2, 3, 4)) -> list[Line]:
+    """SD and EASD at SD's best gamma over the target alone, temperature 0.7, all recorded, one seed per run."""
+    base = Config(max_new_tokens=NEW_TOKENS)
+
+    def side(config: Config) -> Callable[[], float]:
+        seeds = iter(range(10**6))
+        return lambda: tokens_per_second(pair, prompt, replace(config, seed=next(seeds)))
+
+    trial = alternate([side(replace(base, mode="sd", gamma=g)) for g in gammas], runs=5)
+    best = gammas[max(range(len(gammas)), key=lambda i: median(trial[i]))]
+    modes = [replace(base, mode="target"), replace(base, mode="sd", gamma=best), replace(base, mode="easd", gamma=best)]
+    target, sd, easd = (median(found) for found in alternate([side(config) for config in modes]))
+    return [
+        Line(f"SD over the target alone, γ = {best} (best of {gammas})", f"{sd / target:.2f} ×", "> 1", _rates(sd, target)),
+        Line(f"EASD over the target alone, γ = {best}", f"{easd / target:.2f} ×", "", _rates(easd, target)),
+    ]
+
+
+def _rates(ours: float, target: float) -> str:
+    return f"{ours:.1f} against {target:.1f} tokens/s"
+
+
+def measure() -> list[Line]:
+    pair = load_pair("demo", dtype="float32", device="cpu")
+    prompt = encode_prompt(pair, PROMPT)
+    lines = [against_transformers(pair, prompt, gamma) for gamma in (2, 4)]
+    lines += [cost_of_recording(pair, prompt, 4), closeness_to_the_limit(pair, prompt, 4)]
+    return lines + against_the_target(pair, prompt)
