@@ -28,6 +28,8 @@ Interval = tuple[float, float]
 
 RESAMPLES = 1000
 """Bootstrap resamples of a sweep and of a percentile."""
+MOST_CELLS = 250_000
+"""Cells of one sweep."""
 LEVEL = 0.95
 """Coverage that bootstrap intervals aim at."""
 
@@ -134,6 +136,10 @@ def sweep(
     check_decided(data)
     check_overlap(overlap_threshold)
     draft, target = _thresholds("draft threshold", draft_thresholds), _thresholds("target threshold", target_thresholds)
+    if len(draft) * len(target) > MOST_CELLS:
+        raise CalibrateError(
+            f"the grid has {len(draft)} x {len(target)} cells; at most {MOST_CELLS} make sense, take fewer values"
+        )
     able = data.accepted_by_sd & (data.overlap_at(k) >= overlap_threshold) & data.can_resample(resample)
     number = _renumbered(data.trace)
     each = _passing_both(data.draft_entropy[able], data.target_entropy[able], draft, target, number[able], number.max() + 1)
@@ -177,10 +183,13 @@ def _passing_both(
 def _rate_interval(gated: NDArray[np.int64], decided: NDArray[np.int64], resamples: int, seed: int) -> tuple[Floats, Floats]:
     """Bootstrap over traces of pooled gated / accepted by SD. gated: [traces, D, T], decided: [traces] -> [D, T] each."""
     weights = _weights(len(gated), resamples, seed)
-    numerator = weights @ gated.reshape(len(gated), -1).astype(np.float64)
-    denominator = (weights @ decided)[:, None]
-    low, high = _ends(numerator[denominator[:, 0] > 0] / denominator[denominator[:, 0] > 0])
-    return low.reshape(gated.shape[1:]), high.reshape(gated.shape[1:])
+    denominator = weights @ decided
+    weights, denominator = weights[denominator > 0], denominator[denominator > 0, None]
+    cells = gated.reshape(len(gated), -1).astype(np.float64)
+    at_once = max(1, 4_000_000 // resamples)  # cells; keeps memory bounded
+    ends = [_ends(weights @ cells[:, i : i + at_once] / denominator) for i in range(0, cells.shape[1], at_once)]
+    low, high = (np.concatenate([end[side] for end in ends]).reshape(gated.shape[1:]) for side in (0, 1))
+    return low, high
 
 
 def _weights(traces: int, resamples: int, seed: int) -> Floats:
