@@ -37,9 +37,7 @@ def main() -> None:
         store.save(trace, FOLDER / f"{name}.jsonl")
         gated = sum(t.outcome == "gated" for step in trace.steps for t in step.drafted)
         accepted = sum(t.outcome == "accepted" for step in trace.steps for t in step.drafted)
-        print(
-            f"{name}: {len(trace.token_ids)} tokens, {len(trace.steps)} rounds, {gated} of {gated + accepted} accepted by SD gated"
-        )
+        print(f"{name}: {len(trace.token_ids)} tokens, {len(trace.steps)} rounds, {gated}/{gated + accepted} gated")
 
 
 if __name__ == "__main__":
