@@ -6,6 +6,8 @@ import { ByIndex } from "./charts/by_index.js";
 import { Plane } from "./charts/plane.js";
 import { Rounds } from "./charts/rounds.js";
 import { Cards } from "./cards.js";
+import { Comparison } from "./compare/comparison.js";
+import { Luck } from "./compare/luck.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { Figure } from "./plot.js";
@@ -32,6 +34,8 @@ const VIEWS = {
   },
   status: (element, { props, watch }) => new Status(element, props, watch),
   saver: (element, { props, watch }) => saver(props, watch),
+  comparison: (element, { props, watch }) => new Comparison(element, props, watch),
+  luck: (element, { props, watch }) => new Luck(element, props, watch),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),
 };
 

@@ -15,6 +15,8 @@ component      what it is, what it takes
                ``layout.uirevision`` stays. Event: ``select`` (index = [trace, point], value = the point's ``customdata``).
 ``Status``     A line that says where a run stands: ``status(...)`` makes its value. Announced to screen readers.
 ``Saver``      Hands the visitor a file: set its value to ``download(name, mime, text)``.
+``Comparison`` Lanes side by side: ``value``: ``views.comparison.comparison(view models)``. Lane A's store is ``compare.A``.
+``Luck``       Differences over several seeds: ``value``: ``views.comparison.luck_test(...)``.
 ``PairLabel``  The models, device and dtype of a store's trace, for the page's header.
 =============  ============================================================================================================
 
@@ -110,6 +112,14 @@ class PlotPanel(Slot):
 
     def __init__(self, value: Any = None, *, heading: str = "Chart", **more: Any) -> None:
         super().__init__(value, heading=heading, **more)
+
+
+class Comparison(Slot):
+    view = "comparison"
+
+
+class Luck(Slot):
+    view = "luck"
 
 
 class Status(Slot):

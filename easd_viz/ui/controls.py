@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -63,11 +64,19 @@ CONFIG_FIELDS = tuple(f.name for f in fields(Config) if f.name != "extra")
 def wanted(*values: Any) -> Wanted:
     """The controls' values as one request; raises TraceError where they don't go together."""
     named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
+    return Wanted(named["prompt"], bool(named["chat_template"]), config_of(named), pair_of(named), named["dtype"])
+
+
+def config_of(named: Mapping[str, Any]) -> Config:
+    """A config from the values of its controls, by name (raises TraceError where they don't go together)."""
     whole = {"gamma", "top_k", "k", "max_new_tokens", "seed"}
     knobs: dict[str, Any] = {name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS}
-    config = Config(**knobs)
-    pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
-    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"])
+    return Config(**knobs)
+
+
+def pair_of(named: Mapping[str, Any]) -> str:
+    """The chosen pair, as ``PairSpec.parse`` takes it."""
+    return str(named["pair"]) if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
 
 
 def _plain(value: Any) -> Any:
@@ -95,7 +104,7 @@ def settings_of(trace: Trace) -> list[Any]:
     return [values[f.name] for f in fields(Controls)]
 
 
-def _slider(label: str, low: float, high: float, value: float, step: float, info: str, name: str) -> gr.Slider:
+def slider(label: str, low: float, high: float, value: float, step: float, info: str, name: str) -> gr.Slider:
     return gr.Slider(
         low, high, value, step=step, label=label, info=info, elem_id=f"ez-{name}", elem_classes="ez-slider", buttons=[]
     )
@@ -122,35 +131,36 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
     return prompt, template, mode
 
 
-def build_gate(config: Config) -> dict[str, Any]:
+def build_gate(config: Config, prefix: str = "", lane: str = "") -> dict[str, Any]:
+    """``prefix`` goes in front of the elements' ids, ``lane`` in front of their labels, where a page has several gates."""
     return {
-        "draft_threshold": _slider(
-            "τ draft, nats",
+        "draft_threshold": slider(
+            f"{lane}τ draft, nats",
             0,
             MAX_ENTROPY,
             config.draft_threshold,
             0.05,
             "the gate needs a draft this unsure…",
-            "draft-threshold",
+            f"{prefix}draft-threshold",
         ),
-        "target_threshold": _slider(
-            "τ target, nats",
+        "target_threshold": slider(
+            f"{lane}τ target, nats",
             0,
             MAX_ENTROPY,
             config.target_threshold,
             0.05,
             "…a target this unsure…",
-            "target-threshold",
+            f"{prefix}target-threshold",
         ),
-        "overlap_threshold": _slider(
-            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", "overlap"
+        "overlap_threshold": slider(
+            f"{lane}ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", f"{prefix}overlap"
         ),
-        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", "k"),
+        "k": slider(f"{lane}k", 1, 20, config.k, 1, "length of the compared lists", f"{prefix}k"),
         "resample": gr.Radio(
             list(RESAMPLE),
             value=config.resample,
-            label="Resample a gated token",
-            elem_id="ez-resample",
+            label=f"{lane}Resample a gated token",
+            elem_id=f"ez-{prefix}resample",
             elem_classes="ez-segments is-long",
         ),
     }
@@ -158,30 +168,30 @@ def build_gate(config: Config) -> dict[str, Any]:
 
 def build_sampling(config: Config) -> dict[str, Any]:
     return {
-        "gamma": _slider("γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", "gamma"),
-        "temperature": _slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "temperature"),
-        "max_new_tokens": _slider(
+        "gamma": slider("γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", "gamma"),
+        "temperature": slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "temperature"),
+        "max_new_tokens": slider(
             "New tokens", 1, 1024, config.max_new_tokens, 1, "where the run ends at the latest", "max-new-tokens"
         ),
     }
 
 
-def build_more_sampling(config: Config) -> dict[str, Any]:
+def build_more_sampling(config: Config, prefix: str = "") -> dict[str, Any]:
     return {
-        "top_k": _slider("Sampler’s top-k", 0, 200, config.top_k, 1, "0 is off; not the gate’s k", "top-k"),
-        "top_p": _slider("Sampler’s top-p", 0.05, 1, config.top_p, 0.01, "1 is off", "top-p"),
+        "top_k": slider("Sampler’s top-k", 0, 200, config.top_k, 1, "0 is off; not the gate’s k", f"{prefix}top-k"),
+        "top_p": slider("Sampler’s top-p", 0.05, 1, config.top_p, 0.01, "1 is off", f"{prefix}top-p"),
         "seed": gr.Number(
-            config.seed, precision=0, minimum=0, label="Seed", info="the same seed gives the same run", elem_id="ez-seed"
+            config.seed, precision=0, minimum=0, label="Seed", info="the same seed gives the same run", elem_id=f"ez-{prefix}seed"
         ),
     }
 
 
-def build_models(pair: str) -> dict[str, Any]:
+def build_models(pair: str, prefix: str = "") -> dict[str, Any]:
     choices = [(preset.label, preset.spec.id) for preset in PRESETS] + [("Two other models…", OTHER_PAIR)]
-    choice = gr.Dropdown(choices, value=pair, label="Pair", filterable=False, elem_id="ez-pair")
+    choice = gr.Dropdown(choices, value=pair, label="Pair", filterable=False, elem_id=f"ez-{prefix}pair")
     with gr.Group(visible=False, elem_classes="ez-ids") as ids:
-        draft = gr.Textbox(label="Draft", placeholder="hub id or local folder", elem_id="ez-draft-id", max_lines=1)
-        target = gr.Textbox(label="Target", placeholder="hub id or local folder", elem_id="ez-target-id", max_lines=1)
+        draft = gr.Textbox(label="Draft", placeholder="hub id or local folder", elem_id=f"ez-{prefix}draft-id", max_lines=1)
+        target = gr.Textbox(label="Target", placeholder="hub id or local folder", elem_id=f"ez-{prefix}target-id", max_lines=1)
     choice.change(
         lambda name: gr.update(visible=name == OTHER_PAIR),
         choice,
@@ -196,6 +206,6 @@ def build_models(pair: str) -> dict[str, Any]:
         label="Precision",
         info="auto: float32 on a CPU. In 16 bits near-ties are decided by rounding, so greedy texts may differ.",
         filterable=False,
-        elem_id="ez-dtype",
+        elem_id=f"ez-{prefix}dtype",
     )
     return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype}
