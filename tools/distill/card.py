@@ -40,7 +40,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table; numbers to the right."""
     marks = ["---:" if rows and isinstance(rows[0][i], (int, float)) else "---" for i in range(len(header))]
-    lines = [header, marks, *rows]
+    lines: list[Sequence[Any]] = [header, marks, *rows]
     return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
 
 
