@@ -43,7 +43,9 @@ class Settings:
     tokens: int = 2048
     """Padded tokens per batch."""
     rate: float = 1e-3
-    """Peak learning rate; cosine to 1 % of it."""
+    """Peak learning rate."""
+    floor: float = 0.01
+    """Share of the peak that the cosine ends at; 1 keeps the rate, for a stage that another one will finish."""
     warmup: int = 50
     """Steps of linear warm-up."""
     steps: int = 0
@@ -119,11 +121,12 @@ def loss_of(draft: Draft, batch: batching.Batch, overlap_weight: float, settings
 
 
 def rate_at(step: int, total: int, settings: Settings) -> float:
-    """Learning rate of a step: linear warm-up, then cosine to 1 % of the peak."""
+    """Learning rate of a step: linear warm-up, then cosine to the floor."""
     if step < settings.warmup:
         return settings.rate * (step + 1) / settings.warmup
     progress = (step - settings.warmup) / max(1, total - settings.warmup)
-    return settings.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+    return settings.rate * (settings.floor + (1 - settings.floor) * cosine)
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
@@ -304,7 +307,7 @@ def train(
 ) -> Draft:
     """Trains in folder ``out`` on the shards of ``run``; continues from ``out``'s state where there is one.
 
-    ``stop_after``: leave a checkpoint and stop there, as a kill would; the same call without it goes on.
+    ``stop_after``: end there with a checkpoint and the draft as it is; the same call without it goes on.
     """
     team = team or Team()
     trainer = _Trainer(run, out, target, settings, always, team)
@@ -340,8 +343,7 @@ def train(
             saved_at = time.time()
         after_step(step)
         if stop_after and step >= stop_after:
-            trainer.save_state()
-            return trainer.draft
+            break
     trainer.save_state()
     if not team.leads:
         return trainer.draft
