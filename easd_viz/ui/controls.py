@@ -122,7 +122,8 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
     return prompt, template, mode
 
 
-def build_gate(config: Config) -> dict[str, Any]:
+def build_gate(config: Config, prefix: str = "") -> dict[str, Any]:
+    """The gate's knobs; ``prefix`` tells their element ids from those of another tab."""
     return {
         "draft_threshold": _slider(
             "τ draft, nats",
@@ -131,7 +132,7 @@ def build_gate(config: Config) -> dict[str, Any]:
             config.draft_threshold,
             0.05,
             "the gate needs a draft this unsure…",
-            "draft-threshold",
+            f"{prefix}draft-threshold",
         ),
         "target_threshold": _slider(
             "τ target, nats",
@@ -140,17 +141,17 @@ def build_gate(config: Config) -> dict[str, Any]:
             config.target_threshold,
             0.05,
             "…a target this unsure…",
-            "target-threshold",
+            f"{prefix}target-threshold",
         ),
         "overlap_threshold": _slider(
-            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", "overlap"
+            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", f"{prefix}overlap"
         ),
-        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", "k"),
+        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", f"{prefix}k"),
         "resample": gr.Radio(
             list(RESAMPLE),
             value=config.resample,
             label="Resample a gated token",
-            elem_id="ez-resample",
+            elem_id=f"ez-{prefix}resample",
             elem_classes="ez-segments is-long",
         ),
     }
