@@ -166,7 +166,7 @@ def main() -> None:
     verb.add_argument("--to", type=Path, required=True, help="where the draft and its card go")
     verb.add_argument("--vocabulary", type=int, default=0, help="cover only so many ids (0: as trained)")
     verb.add_argument("--figures", type=Path, nargs="*", default=[], help="JSON files {command, note, result} for the card")
-    verb.add_argument("--notes", type=Path, help="Markdown that ends the card")
+    verb.add_argument("--notes", type=Path, help="Markdown file whose section 'Draft model' ends the card")
     verb.add_argument("--target-name", default="SmolLM2-135M-Instruct", help="the target's name in the card")
 
     args = parser.parse_args()
