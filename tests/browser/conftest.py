@@ -40,7 +40,8 @@ def url(demo_pair) -> Iterator[str]:
     from easd_viz.ui.app import LAUNCH, build
 
     demo = build()
-    _, address, _ = demo.launch(prevent_thread_lock=True, quiet=True, **LAUNCH)
+    # _frontend=False: no check that the page answers within three seconds, which a busy machine may take
+    _, address, _ = demo.launch(prevent_thread_lock=True, quiet=True, _frontend=False, **LAUNCH)
     yield address
     demo.close()
 
