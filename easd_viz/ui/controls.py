@@ -9,10 +9,9 @@ from typing import Any
 
 import gradio as gr
 
-from easd_viz.branch import pair_name
 from easd_viz.models import PRESETS
 from easd_viz.trace import Config, Trace
-from easd_viz.ui.session import Wanted
+from easd_viz.ui.session import Wanted, pair_of
 
 MODES = (("EASD", "easd"), ("SD", "sd"), ("Target", "target"), ("Draft", "draft"))
 RESAMPLE = (("from the target", "target"), ("without the draft’s token", "exclude"))
@@ -95,7 +94,7 @@ def settings_of(trace: Trace) -> list[Any]:
     values: dict[str, Any] = {name: getattr(config, name) for name in CONFIG_FIELDS}
     for name in ("draft_threshold", "target_threshold"):
         values[name] = values[name] if math.isfinite(values[name]) else MAX_ENTROPY
-    pair = pair_name(trace)
+    pair = pair_of(trace, "demo")
     known = {preset.spec.id for preset in PRESETS}
     values["pair"] = pair if pair in known else OTHER_PAIR
     draft, _, target = pair.partition(",")
