@@ -13,6 +13,7 @@ import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { LAB_VIEWS } from "./lab/index.js";
 import { Figure } from "./plot.js";
+import { Sharer } from "./share.js";
 import { storeOf } from "./store.js";
 import { TokenText } from "./text.js";
 
@@ -36,6 +37,7 @@ const VIEWS = {
   },
   status: (element, { props, watch }) => new Status(element, props, watch),
   saver: (element, { props, watch }) => saver(props, watch),
+  sharer: (element, { props, watch }) => new Sharer(element, storeOf(props.store), props, watch),
   comparison: (element, { props, watch }) => new Comparison(element, props, watch),
   luck: (element, { props, watch }) => new Luck(element, props, watch),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from easd_viz.ui import compare, run, tune
+from easd_viz.assets import ASSETS, plotly_folder
+from easd_viz.ui import compare, run, share, tune
 from easd_viz.ui.components import PairLabel
 from easd_viz.views import theme
-
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
     ("Run", lambda tab, built: run.build()),
@@ -36,15 +34,8 @@ def build() -> gr.Blocks:
             for name, make in TABS:
                 with gr.Tab(name, id=name.lower(), elem_classes="ez-tab") as tab:
                     built[name] = make(tab, built)
+        share.wire(built["Run"])
     return demo
-
-
-def plotly_folder() -> Path:
-    """Where plotly's Python package keeps its own plotly.js: the version that its figures are for, without a network."""
-    spec = find_spec("plotly")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent / "package_data"
 
 
 def _url(path: Path) -> str:

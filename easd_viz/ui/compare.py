@@ -233,5 +233,5 @@ def wanted(*values: Any) -> Lanes:
     each = [dict(zip(LANE_FIELDS, values[i : i + size], strict=True)) for i in range(count, len(values), size)]
     shared = {name: named[name] for name in SHARED_FIELDS}
     configs = tuple(controls.config_of({**shared, **lane}) for lane in each if lane["mode"] != NONE)
-    pair = controls.pair_of(named)
+    pair = controls.chosen_pair(named)
     return Lanes(named["prompt"], bool(named["chat_template"]), configs, pair, named["dtype"])

@@ -15,6 +15,7 @@ component      what it is, what it takes
                ``layout.uirevision`` stays. Event: ``select`` (index = [trace, point], value = the point's ``customdata``).
 ``Status``     A line that says where a run stands: ``status(...)`` makes its value. Announced to screen readers.
 ``Saver``      Hands the visitor a file: set its value to ``download(name, mime, text)``.
+``Sharer``     Puts a link into the page's address and on the clipboard: set its value to ``shared(query, words)``.
 ``Comparison`` Lanes side by side: ``value``: ``views.comparison.comparison(view models)``. Lane A's store is ``compare.A``.
 ``Luck``       Differences over several seeds: ``value``: ``views.comparison.luck_test(...)``.
 ``PairLabel``  The models, device and dtype of a store's trace, for the page's header.
@@ -126,6 +127,13 @@ class Status(Slot):
     view = "status"
 
 
+class Sharer(Slot):
+    view = "sharer"
+
+    def __init__(self, value: Any = None, *, store: str = "run", **more: Any) -> None:
+        super().__init__(value, store=store, **more)
+
+
 class Saver(Slot):
     view = "saver"
 
@@ -136,6 +144,11 @@ def status(kind: str, text: str, numbers: str = "", progress: float | None = Non
 
 
 _count = itertools.count()
+
+
+def shared(query: str | None, words: str = "", select: str | None = None) -> dict[str, Any]:
+    """A value for ``Sharer``: a query for the page's address, and what it stands for; or the key of a token to select."""
+    return {"query": query, "words": words, "select": select, "nonce": next(_count)}
 
 
 def download(name: str, mime: str, text: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import gradio as gr
 
+from easd_viz.link import Settings
 from easd_viz.models import PRESETS
 from easd_viz.trace import Config, Trace
 from easd_viz.ui.session import Wanted, pair_of
@@ -64,7 +65,7 @@ CONFIG_FIELDS = tuple(f.name for f in fields(Config) if f.name != "extra")
 def wanted(*values: Any) -> Wanted:
     """The controls' values as one request; raises TraceError where they don't go together."""
     named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
-    return Wanted(named["prompt"], bool(named["chat_template"]), config_of(named), pair_of(named), named["dtype"])
+    return Wanted(named["prompt"], bool(named["chat_template"]), config_of(named), chosen_pair(named), named["dtype"])
 
 
 def config_of(named: Mapping[str, Any]) -> Config:
@@ -74,7 +75,7 @@ def config_of(named: Mapping[str, Any]) -> Config:
     return Config(**knobs)
 
 
-def pair_of(named: Mapping[str, Any]) -> str:
+def chosen_pair(named: Mapping[str, Any]) -> str:
     """The chosen pair, as ``PairSpec.parse`` takes it."""
     return str(named["pair"]) if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
 
@@ -101,6 +102,18 @@ def settings_of(trace: Trace) -> list[Any]:
     values["draft_id"], values["target_id"] = ("", "") if pair in known else (draft, target)
     values["prompt"], values["chat_template"] = header.prompt.text, header.prompt.chat_template
     values["dtype"] = gr.skip()
+    return [values[f.name] for f in fields(Controls)]
+
+
+def values_of(settings: Settings) -> list[Any]:
+    """Values for ``Controls.components`` that ask for a run with these settings."""
+    values: dict[str, Any] = {name: getattr(settings.config, name) for name in CONFIG_FIELDS}
+    known = {preset.spec.id for preset in PRESETS}
+    draft, _, target = settings.pair.partition(",")
+    values |= {"prompt": settings.prompt, "chat_template": settings.chat_template, "dtype": settings.dtype}
+    values |= {"pair": settings.pair, "draft_id": "", "target_id": ""}
+    if settings.pair not in known:
+        values |= {"pair": OTHER_PAIR, "draft_id": draft, "target_id": target}
     return [values[f.name] for f in fields(Controls)]
 
 

@@ -103,7 +103,9 @@ def _body(trace: Trace) -> str:
 
 def _about(trace: Trace) -> str:
     header = trace.header
-    knobs = "".join(f"<div><dt>{LABELS[k]}</dt><dd>{_text(v)}</dd></div>" for k, v in config_json(header.config).items() if k in LABELS)
+    knobs = "".join(
+        f"<div><dt>{LABELS[k]}</dt><dd>{_text(v)}</dd></div>" for k, v in config_json(header.config).items() if k in LABELS
+    )
     made = f"Recorded {_text(header.created)} with EASD Viz {_text(header.app_version)}."
     return (
         f'<section class="ez-about"><dl class="ez-knobs">{knobs}</dl>'
