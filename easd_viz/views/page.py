@@ -1,4 +1,4 @@
-"""A run as one HTML page that carries everything it needs: data, views, charts. Opened from disk, it asks no network for anything.
+"""A run as one HTML page that carries all it needs: data, views, charts. Opened from disk, it asks no network for anything.
 
 Text reaches the page in two ways only: escaped as markup (``_text``), or packed (gzip in base64), which the page's script unpacks
 and the views draw as text. The page's own security policy forbids every request.
@@ -103,14 +103,11 @@ def _body(trace: Trace) -> str:
 
 def _about(trace: Trace) -> str:
     header = trace.header
-    knobs = "".join(
-        f"<div><dt>{LABELS[k]}</dt><dd>{_text(v)}</dd></div>" for k, v in config_json(header.config).items() if k in LABELS
-    )
+    config = config_json(header.config)
+    knobs = "".join(f"<div><dt>{label}</dt><dd>{_text(config[name])}</dd></div>" for name, label in LABELS.items())
     made = f"Recorded {_text(header.created)} with EASD Viz {_text(header.app_version)}."
-    return (
-        f'<section class="ez-about"><dl class="ez-knobs">{knobs}</dl>'
-        f'<p class="ez-aside">{made} <button type="button" class="ez-link" id="save-trace">Save the trace (JSONL)</button></p></section>'
-    )
+    save = '<button type="button" class="ez-link" id="save-trace">Save the trace (JSONL)</button>'
+    return f'<section class="ez-about"><dl class="ez-knobs">{knobs}</dl><p class="ez-aside">{made} {save}</p></section>'
 
 
 def _text(value: object) -> str:

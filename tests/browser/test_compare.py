@@ -22,7 +22,7 @@ def lane(page: Page, letter: str):
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_label(label, exact=True).click()
+    page.get_by_role("combobox", name=label, exact=True).click()
     page.get_by_role("option", name=option, exact=True).click()
 
 
