@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from driving import set_number, value_of
+from driving import value_of
 from playwright.sync_api import Page, expect
 
 SHOWN = "#ez-comparison .ez-lane:not([hidden])"
@@ -22,8 +22,17 @@ def lane(page: Page, letter: str):
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    page.get_by_role("combobox", name=label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    box = page.get_by_role("combobox", name=label, exact=True)
+    box.click()
+    page.locator(f'[id="{box.get_attribute("aria-controls")}"]').get_by_role("option", name=option, exact=True).click()
+    expect(box).to_have_value(option)
+
+
+def set_number(page: Page, knob: str, value: float) -> None:
+    """A slider of this tab, by its number box: other tabs have sliders of the same names."""
+    box = page.locator(f"#ez-compare-{knob}").get_by_test_id("number-input")
+    box.fill(str(value))
+    box.press("Enter")
 
 
 def visible_tokens(page: Page, letter: str) -> int:
@@ -106,9 +115,9 @@ def test_a_decision_at_the_fork_opens_its_numbers_by_mouse_and_by_keyboard(tab):
 @pytest.mark.pair
 def test_at_temperature_0_the_page_says_why_sd_and_easd_agree(tab):
     choose(tab, "Lane C", "no lane")
-    tab.get_by_role("textbox", name="Prompt", exact=True).fill("Name three birds.")
-    set_number(tab, "Temperature", 0)
-    set_number(tab, "New tokens", 8)
+    tab.locator("#ez-compare-prompt textarea").fill("Name three birds.")
+    set_number(tab, "temperature", 0)
+    set_number(tab, "max-new-tokens", 8)
     tab.locator("#ez-compare-run").press("Enter")
     expect(tab.locator("#ez-compare-status .ez-phase")).to_have_text("Done")
     expect(tab.locator(SHOWN)).to_have_count(2)
@@ -122,14 +131,14 @@ def test_luck_is_tried_over_seeds_said_in_words_and_can_be_stopped(tab):
     choose(tab, "Lane B", "Draft alone")
     choose(tab, "Lane A", "Target alone")
     choose(tab, "Lane C", "no lane")
-    set_number(tab, "New tokens", 4)
-    set_number(tab, "Seeds", 3)
+    set_number(tab, "max-new-tokens", 4)
+    set_number(tab, "seeds", 3)
     tab.locator("#ez-luck-run").press("Enter")
     expect(tab.locator("#ez-luck-status .ez-phase")).to_have_text("Done")
     row = tab.locator("#ez-luck [data-metric=throughput]")
     expect(row).to_contain_text("95% from")
     expect(row).to_contain_text("Zero is")
-    set_number(tab, "Seeds", 50)
+    set_number(tab, "seeds", 50)
     tab.locator("#ez-luck-run").click()
     expect(tab.locator("#ez-luck-status .ez-phase")).to_have_text("Trying")
     tab.locator("#ez-luck-stop").click()
