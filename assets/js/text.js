@@ -179,6 +179,9 @@ export class TokenText {
     const last = this.#elements.get(exact[exact.length - 1].key);
     if (this.boundary.previousSibling !== last) round.insertBefore(this.boundary, last.nextSibling);
     this.says.replaceChildren(this.#boundaryNote(boundary));
+    this.boundary.title = boundary.goes_on
+      ? "Up to the first changed verdict all is exact; the rest of that round is in-round exact, as its drafts and targets were recorded. All behind this line is counterfactual: with these knobs the text would have been another one."
+      : "Up to here all is exact. All behind this line is counterfactual: with these knobs the text would have been another one.";
   }
 
   #plainNote() {
