@@ -48,6 +48,7 @@ class Controls:
     draft_id: gr.Textbox
     target_id: gr.Textbox
     dtype: gr.Dropdown
+    device: gr.Dropdown
 
     def components(self) -> list[Any]:
         """In the order that ``wanted`` takes their values."""
@@ -67,7 +68,7 @@ def wanted(*values: Any) -> Wanted:
     knobs: dict[str, Any] = {name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS}
     config = Config(**knobs)
     pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
-    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"])
+    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"], named["device"])
 
 
 def _plain(value: Any) -> Any:
@@ -91,7 +92,7 @@ def settings_of(trace: Trace) -> list[Any]:
     draft, _, target = pair.partition(",")
     values["draft_id"], values["target_id"] = ("", "") if pair in known else (draft, target)
     values["prompt"], values["chat_template"] = header.prompt.text, header.prompt.chat_template
-    values["dtype"] = gr.skip()
+    values["dtype"] = values["device"] = gr.skip()
     return [values[f.name] for f in fields(Controls)]
 
 
@@ -199,4 +200,12 @@ def build_models(pair: str) -> dict[str, Any]:
         filterable=False,
         elem_id="ez-dtype",
     )
-    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype}
+    device = gr.Dropdown(
+        [("auto", "auto"), ("CPU", "cpu"), ("CUDA", "cuda"), ("MPS", "mps")],
+        value="auto",
+        label="Device",
+        info="auto: a GPU where there is one",
+        filterable=False,
+        elem_id="ez-device",
+    )
+    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype, "device": device}
