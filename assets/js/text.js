@@ -188,6 +188,7 @@ export class TokenText {
     const { trace, replay } = this.store;
     if (!trace) return "";
     if (!replay) return "No gate in this mode: nothing to re-judge.";
+    if (trace.head.config.mode === "sd" && this.store.gate.draft_threshold === Infinity) return "As recorded by plain SD. Choose EASD to see what the gate would have done.";
     return "As recorded. Move a threshold, ρ or k to re-judge this run.";
   }
 
