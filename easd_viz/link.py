@@ -37,6 +37,7 @@ NUMBERS: Mapping[str, tuple[str, float, float]] = {
 }
 CHOICES: Mapping[str, tuple[str, ...]] = {"mode": MODES, "resample": RESAMPLES}
 DTYPES = ("auto", "float32", "bfloat16", "float16")
+DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Settings:
     pair: str
     """As ``PairSpec.parse`` takes it."""
     dtype: str
+    device: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def of_settings(settings: Settings) -> str:
     own = {name: getattr(config, name) for name in CHOICES}
     whole = {name: getattr(config, attribute) for name, (attribute, _, _) in WHOLE.items()}
     numbers = {name: repr(float(getattr(config, attribute))) for name, (attribute, _, _) in NUMBERS.items()}
-    rest = {"template": int(settings.chat_template), "pair": settings.pair, "dtype": settings.dtype}
+    rest = {"template": int(settings.chat_template), "pair": settings.pair, "dtype": settings.dtype, "device": settings.device}
     return urlencode({"prompt": settings.prompt, **own, **whole, **numbers, **rest})
 
 
@@ -112,6 +114,7 @@ class _Reader:
         template = self.take("template", self._yes_or_no, base.chat_template)
         pair = self.take("pair", self._pair, base.pair)
         dtype = self.take("dtype", self._one_of(DTYPES), base.dtype)
+        device = self.take("device", self._one_of(DEVICES), base.device)
         changes: dict[str, Any] = {n: self.take(n, self._one_of(all_), getattr(base.config, n)) for n, all_ in CHOICES.items()}
         for name, (attribute, low, high) in WHOLE.items():
             changes[attribute] = self.take(name, self._whole(low, high), getattr(base.config, attribute))
@@ -120,7 +123,7 @@ class _Reader:
         if 0 < changes["temperature"] < 0.01:
             self.notes.append("temperature is below 0.01: 0 (greedy) is set")
             changes["temperature"] = 0.0
-        return Settings(prompt, template, replace(base.config, **changes), pair, dtype)
+        return Settings(prompt, template, replace(base.config, **changes), pair, dtype, device)
 
     def take(self, name: str, parse: Callable[[str, str], Any], default: Any) -> Any:
         value = self.query.get(name)

@@ -39,6 +39,7 @@ settings = st.builds(
     config=configs,
     pair=st.just("demo") | st.tuples(names, names).map(",".join),
     dtype=st.sampled_from(["auto", "float32", "bfloat16", "float16"]),
+    device=st.sampled_from(["auto", "cpu", "cuda", "mps"]),
 )
 
 
@@ -53,7 +54,11 @@ def test_there_and_back(wanted: Settings) -> None:
     assert got.settings == wanted
 
 
-@given(st.dictionaries(st.sampled_from([*WHOLE, *NUMBERS, "mode", "resample", "template", "pair", "dtype", "prompt", "x"]), text))
+@given(
+    st.dictionaries(
+        st.sampled_from([*WHOLE, *NUMBERS, "mode", "resample", "template", "pair", "dtype", "device", "prompt", "x"]), text
+    )
+)
 def test_whatever_a_link_says_the_settings_are_in_range_or_it_is_said(given_: dict[str, str]) -> None:
     got = read(given_, BASE)
     if got.settings is None:

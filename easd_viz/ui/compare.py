@@ -59,7 +59,7 @@ class LaneKnobs:
 
 LANE_FIELDS = tuple(f.name for f in fields(LaneKnobs))
 SHARED_FIELDS = ("temperature", "max_new_tokens", "top_k", "top_p", "seed")
-OTHER_FIELDS = ("prompt", "chat_template", "pair", "draft_id", "target_id", "dtype")
+OTHER_FIELDS = ("prompt", "chat_template", "pair", "draft_id", "target_id", "dtype", "device")
 
 
 @dataclass(slots=True)
@@ -234,4 +234,4 @@ def wanted(*values: Any) -> Lanes:
     shared = {name: named[name] for name in SHARED_FIELDS}
     configs = tuple(controls.config_of({**shared, **lane}) for lane in each if lane["mode"] != NONE)
     pair = controls.chosen_pair(named)
-    return Lanes(named["prompt"], bool(named["chat_template"]), configs, pair, named["dtype"])
+    return Lanes(named["prompt"], bool(named["chat_template"]), configs, pair, named["dtype"], named["device"])

@@ -37,6 +37,7 @@ class Lanes:
     configs: tuple[Config, ...]
     pair: str
     dtype: str
+    device: str = "auto"
 
 
 @dataclass(slots=True)
@@ -89,7 +90,7 @@ def _load(comparing: Comparing, lanes: Lanes, number: int) -> Generator[News, No
     pair: Pair | None = None
     if comparing.request != number:
         return None
-    for event in load_with_reports(PairSpec.parse(lanes.pair), lanes.dtype):
+    for event in load_with_reports(PairSpec.parse(lanes.pair), lanes.dtype, lanes.device):
         if comparing.request != number:
             return None
         if isinstance(event, Report):

@@ -50,6 +50,7 @@ class Controls:
     draft_id: gr.Textbox
     target_id: gr.Textbox
     dtype: gr.Dropdown
+    device: gr.Dropdown
 
     def components(self) -> list[Any]:
         """In the order that ``wanted`` takes their values."""
@@ -65,7 +66,8 @@ CONFIG_FIELDS = tuple(f.name for f in fields(Config) if f.name != "extra")
 def wanted(*values: Any) -> Wanted:
     """The controls' values as one request; raises TraceError where they don't go together."""
     named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
-    return Wanted(named["prompt"], bool(named["chat_template"]), config_of(named), chosen_pair(named), named["dtype"])
+    template, pair = bool(named["chat_template"]), chosen_pair(named)
+    return Wanted(named["prompt"], template, config_of(named), pair, named["dtype"], named["device"])
 
 
 def config_of(named: Mapping[str, Any]) -> Config:
@@ -101,7 +103,7 @@ def settings_of(trace: Trace) -> list[Any]:
     draft, _, target = pair.partition(",")
     values["draft_id"], values["target_id"] = ("", "") if pair in known else (draft, target)
     values["prompt"], values["chat_template"] = header.prompt.text, header.prompt.chat_template
-    values["dtype"] = gr.skip()
+    values["dtype"] = values["device"] = gr.skip()
     return [values[f.name] for f in fields(Controls)]
 
 
@@ -110,7 +112,12 @@ def values_of(settings: Settings) -> list[Any]:
     values: dict[str, Any] = {name: getattr(settings.config, name) for name in CONFIG_FIELDS}
     known = {preset.spec.id for preset in PRESETS}
     draft, _, target = settings.pair.partition(",")
-    values |= {"prompt": settings.prompt, "chat_template": settings.chat_template, "dtype": settings.dtype}
+    values |= {
+        "prompt": settings.prompt,
+        "chat_template": settings.chat_template,
+        "dtype": settings.dtype,
+        "device": settings.device,
+    }
     values |= {"pair": settings.pair, "draft_id": "", "target_id": ""}
     if settings.pair not in known:
         values |= {"pair": OTHER_PAIR, "draft_id": draft, "target_id": target}
@@ -221,4 +228,12 @@ def build_models(pair: str, prefix: str = "") -> dict[str, Any]:
         filterable=False,
         elem_id=f"ez-{prefix}dtype",
     )
-    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype}
+    device = gr.Dropdown(
+        [("auto", "auto"), ("CPU", "cpu"), ("CUDA", "cuda"), ("MPS", "mps")],
+        value="auto",
+        label="Device",
+        info="auto: a GPU where there is one",
+        filterable=False,
+        elem_id=f"ez-{prefix}device",
+    )
+    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype, "device": device}

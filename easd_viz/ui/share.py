@@ -53,7 +53,7 @@ def share(session: Session | None, token: str | None, *values: Any) -> list[Any]
 
 
 def settings(wanted: Any) -> link.Settings:
-    return link.Settings(wanted.prompt, wanted.chat_template, wanted.config, wanted.pair, wanted.dtype)
+    return link.Settings(wanted.prompt, wanted.chat_template, wanted.config, wanted.pair, wanted.dtype, wanted.device)
 
 
 def _example_shown(session: Session | None, wanted: link.Settings) -> str | None:
