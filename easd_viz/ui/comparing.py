@@ -12,14 +12,15 @@ from typing import Any
 
 from easd_viz.compare import MODE_NAMES
 from easd_viz.metrics import flat, summarise
-from easd_viz.models import Pair, PairSpec
+from easd_viz.models import Pair, PairSpec, load_pair
 from easd_viz.race import race
 from easd_viz.record import encode_prompt, record
-from easd_viz.trace import Config, Prompt, Trace
+from easd_viz.trace import Config, Footer, Header, Prompt, Step, Trace
 from easd_viz.ui.loading import Report, load_with_reports
 from easd_viz.ui.session import counted
 from easd_viz.views.comparison import LETTERS, comparison, luck_test
 from easd_viz.views.data import ViewModel, view_model
+from easd_viz.zerogpu import on_gpu
 
 FRAME_S = 0.15
 """Rounds that come faster than this are sent together."""
@@ -70,10 +71,9 @@ def compare(comparing: Comparing, lanes: Lanes, number: int) -> Iterator[News]:
     if pair is None:
         return
     prompt = encode_prompt(pair, lanes.prompt, lanes.chat_template)
-    _warm_up(pair, prompt, lanes.configs[0])
     comparing.views = []
     last_sent = 0.0
-    for index, trace in race(pair, prompt, lanes.configs):
+    for index, trace in _growing(lanes, prompt, lanes.configs, warm_up=True):
         before = comparing.views[index] if index < len(comparing.views) else None
         comparing.views[index : index + 1] = [view_model(trace, before)]
         if comparing.request != number:
@@ -100,9 +100,27 @@ def _load(comparing: Comparing, lanes: Lanes, number: int) -> Generator[News, No
     return pair
 
 
-def _warm_up(pair: Pair, prompt: Prompt, config: Config) -> None:
-    for _ in record(pair, prompt, replace(config, max_new_tokens=WARM_UP_TOKENS)):
-        pass
+def _growing(lanes: Lanes, prompt: Prompt, configs: tuple[Config, ...], warm_up: bool) -> Iterator[tuple[int, Trace]]:
+    """(number of the lane, its trace so far), put together from what ``raced`` sends."""
+    traces: dict[int, Trace] = {}
+    for index, header, steps, footer in raced(lanes.pair, lanes.dtype, lanes.device, prompt, configs, warm_up):
+        before = traces[index].steps if index in traces else ()
+        traces[index] = Trace(header, (*before, *steps), footer)
+        yield index, traces[index]
+
+
+@on_gpu
+def raced(
+    pair: str, dtype: str, device: str, prompt: Prompt, configs: tuple[Config, ...], warm_up: bool
+) -> Iterator[tuple[int, Header, tuple[Step, ...], Footer | None]]:
+    """``race``, sending only what is new: on a GPU that is lent per call, arguments and yields travel between processes."""
+    loaded = load_pair(pair, dtype=dtype, device=device)
+    if warm_up:
+        list(record(loaded, prompt, replace(configs[0], max_new_tokens=WARM_UP_TOKENS)))
+    sent = [0] * len(configs)
+    for i, trace in race(loaded, prompt, configs):
+        yield i, trace.header, trace.steps[sent[i] :], trace.footer
+        sent[i] = len(trace.steps)
 
 
 def _numbers(comparing: Comparing) -> str:
@@ -125,14 +143,14 @@ def try_seeds(comparing: Comparing, lanes: Lanes, seeds: int, number: int) -> It
     if pair is None:
         return
     prompt = encode_prompt(pair, lanes.prompt, lanes.chat_template)
-    _warm_up(pair, prompt, lanes.configs[0])
     names = [MODE_NAMES[config.mode] for config in lanes.configs]
     found: list[list[dict[str, Any]]] = [[] for _ in lanes.configs]
     started = time.monotonic()
     for i in range(seeds):
         yield News("busy", "Trying", _seed_words(i, seeds, started), i / seeds)
         last: dict[int, Trace] = {}
-        for lane, trace in race(pair, prompt, [replace(config, seed=config.seed + i) for config in lanes.configs]):
+        configs = tuple(replace(config, seed=config.seed + i) for config in lanes.configs)
+        for lane, trace in _growing(lanes, prompt, configs, warm_up=i == 0):
             last[lane] = trace
             if comparing.request != number:
                 yield News("idle", "Stopped", f"after {counted(i, 'seed')}", value=luck_test(names, found))
