@@ -1,13 +1,12 @@
 """Several runs of one prompt side by side: always the one whose own clock is furthest behind takes the next round.
 
 So all of them are as far as they would be had they started together on a machine each, and whatever slows this machine down for
-a while slows them all. A run's wall time is the sum of its rounds' own clocks: its waiting for the others is not its.
+a while slows them all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from easd_viz.record import record
@@ -29,6 +28,5 @@ def race(pair: Pair, prompt: Prompt, configs: Sequence[Config]) -> Iterator[tupl
         last = trace.steps[-1]
         elapsed[i] += last.draft_ms + last.verify_ms + last.record_ms
         if trace.footer is not None:
-            trace = replace(trace, footer=replace(trace.footer, wall_ms=elapsed[i]))
             del runs[i]
         yield i, trace
