@@ -74,10 +74,10 @@ class TokenView(Slot):
         store: str = "run",
         heading: str = "Text",
         controls: bool = True,
-        rerun: bool = False,
+        can_rerun: bool = False,
         **more: Any,
     ) -> None:
-        super().__init__(value or EMPTY, store=store, heading=heading, controls=controls, can_rerun=rerun, **more)
+        super().__init__(value or EMPTY, store=store, heading=heading, controls=controls, can_rerun=can_rerun, **more)
 
 
 class Details(Slot):
@@ -105,6 +105,7 @@ class TraceChart(Slot):
     view = "chart"
 
     def __init__(self, value: Any = None, *, chart: str = "plane", store: str = "run", **more: Any) -> None:
+        self.chart = chart  # else Gradio takes the word in the script for an event's name, and copies the whole app with it
         super().__init__(value or skeleton(chart), chart=chart, store=store, **more)
 
 

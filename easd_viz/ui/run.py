@@ -93,7 +93,7 @@ def build() -> Parts:
             left = _build_left()
         with gr.Column(elem_classes="ez-main", min_width=0):
             Cards(store=STORE)
-            text = TokenView(example().value, store=STORE, rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
+            text = TokenView(example().value, store=STORE, can_rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
             Details(store=STORE, elem_id="ez-details")
             TraceChart(chart="along", store=STORE)
             TraceChart(chart="ranks", store=STORE)
