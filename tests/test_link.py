@@ -113,3 +113,10 @@ def test_a_prompt_too_long_for_a_link_is_refused_or_cut() -> None:
     assert got.settings is not None
     assert len(got.settings.prompt) == LONGEST_PROMPT
     assert got.notes
+
+
+def test_a_link_reaches_as_far_as_the_sliders() -> None:
+    from easd_viz.ui.controls import KNOBS
+
+    reach = {field: (low, high) for field, low, high in (*WHOLE.values(), *NUMBERS.values()) if field != "seed"}
+    assert reach == {name: (knob.low, knob.high) for name, knob in KNOBS.items()}

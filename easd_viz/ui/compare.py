@@ -26,6 +26,8 @@ NONE = "none"
 MODES = (("SD", "sd"), ("EASD", "easd"), ("Target alone", "target"), ("Draft alone", "draft"))
 FEWEST, MOST_SEEDS = 3, 50
 
+SEEDS_LOOK: dict[str, Any] = {"elem_id": "ez-compare-seeds", "elem_classes": "ez-slider", "buttons": []}
+
 LUCK_HEAD = (
     '<div class="ez-head"><h2>Is it luck?</h2><span class="ez-aside">the same lanes under several seeds: the mean difference '
     "of each metric to lane A, with a 95 % bootstrap interval. One such interval in twenty misses.</span></div>"
@@ -123,9 +125,7 @@ def _build_lane(letter: str, index: int) -> LaneKnobs:
     with gr.Group(elem_classes="ez-lane-knobs"):
         choice = gr.Dropdown(choices, value=mode, label=f"Lane {letter}", filterable=False, elem_id=f"ez-{ids}mode")
         with gr.Accordion(f"Knobs of lane {letter}", open=False, elem_classes="ez-fold", visible=_has_knobs(mode)) as fold:
-            gamma = controls.slider(
-                f"{before}γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", f"{ids}gamma"
-            )
+            gamma = controls.sliders(config, ("gamma",), ids, before)["gamma"]
             with gr.Group(visible=mode == "easd") as gate:
                 knobs = controls.build_gate(config, prefix=ids, lane=before)
     choice.change(_show_knobs, choice, [fold, gate], **LIGHT)
@@ -141,12 +141,7 @@ def _has_knobs(mode: str) -> bool:
 
 
 def _build_shared(config: Config) -> dict[str, Any]:
-    shared: dict[str, Any] = {
-        "temperature": controls.slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "compare-temperature"),
-        "max_new_tokens": controls.slider(
-            "New tokens", 1, 1024, config.max_new_tokens, 1, "where every lane ends at the latest", "compare-max-new-tokens"
-        ),
-    }
+    shared: dict[str, Any] = {**controls.sliders(config, ("temperature", "max_new_tokens"), "compare-")}
     with gr.Accordion("More sampling", open=False, elem_classes="ez-fold"):
         shared |= controls.build_more_sampling(config, prefix="compare-")
         shared["chat_template"] = gr.Checkbox(True, label="Chat template", elem_id="ez-compare-template", elem_classes="ez-check")
@@ -159,7 +154,9 @@ def _build_luck() -> dict[str, Any]:
     with gr.Group(elem_classes="ez-luck-panel"):
         gr.HTML(LUCK_HEAD, apply_default_css=False)
         with gr.Row(elem_classes="ez-luck-bar"):
-            seeds = controls.slider("Seeds", FEWEST, MOST_SEEDS, 10, 1, "from the seed on the left upwards", "compare-seeds")
+            seeds = gr.Slider(
+                FEWEST, MOST_SEEDS, 10, step=1, label="Seeds", info="from the seed on the left upwards", **SEEDS_LOOK
+            )
             try_luck = gr.Button("Try them", elem_id="ez-luck-run", min_width=0)
             stop_luck = gr.Button("Stop", interactive=False, elem_id="ez-luck-stop", min_width=0)
         line = Status(status("idle", "Not tried yet"), elem_id="ez-luck-status")

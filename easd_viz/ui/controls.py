@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,6 +18,31 @@ RESAMPLE = (("from the target", "target"), ("without the draft’s token", "excl
 OTHER_PAIR = "other"
 MAX_ENTROPY = 8.0
 """Upper end of the threshold sliders, nats: above it hardly a token lies, though ln(vocabulary) is 10.8 for the demo pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A slider: what it says and how far it reaches. A run from the command line may lie beyond."""
+
+    label: str
+    low: float
+    high: float
+    step: float
+    help: str
+
+
+KNOBS: dict[str, Knob] = {
+    "draft_threshold": Knob("τ draft, nats", 0, MAX_ENTROPY, 0.05, "the gate needs a draft this unsure…"),
+    "target_threshold": Knob("τ target, nats", 0, MAX_ENTROPY, 0.05, "…a target this unsure…"),
+    "overlap_threshold": Knob("ρ overlap", 0, 1, 0.05, "…and this share of the top k in common"),
+    "k": Knob("k", 1, 20, 1, "length of the compared lists"),
+    "gamma": Knob("γ drafted per round", 1, 16, 1, "how far the draft runs ahead"),
+    "temperature": Knob("Temperature", 0, 2, 0.05, "0 is greedy"),
+    "max_new_tokens": Knob("New tokens", 1, 1024, 1, "where the run ends at the latest"),
+    "top_k": Knob("Sampler’s top-k", 0, 200, 1, "0 is off; not the gate’s k"),
+    "top_p": Knob("Sampler’s top-p", 0.05, 1, 0.01, "1 is off"),
+}
+"""By config field."""
 
 EXAMPLES = (
     ("Lighthouse", "Tell me a short story about a lighthouse keeper and a lost boat."),
@@ -92,11 +116,11 @@ def unchanged() -> list[Any]:
 
 
 def settings_of(trace: Trace) -> list[Any]:
-    """Values for ``Controls.components`` that ask for the very run of this trace. Infinite thresholds go to the sliders' end."""
+    """Values for ``Controls.components`` that ask for the very run of this trace. What lies beyond a slider goes to its end."""
     header, config = trace.header, trace.header.config
     values: dict[str, Any] = {name: getattr(config, name) for name in CONFIG_FIELDS}
-    for name in ("draft_threshold", "target_threshold"):
-        values[name] = values[name] if math.isfinite(values[name]) else MAX_ENTROPY
+    for name, knob in KNOBS.items():
+        values[name] = min(max(values[name], knob.low), knob.high)
     pair = pair_of(trace, "demo")
     known = {preset.spec.id for preset in PRESETS}
     values["pair"] = pair if pair in known else OTHER_PAIR
@@ -110,23 +134,33 @@ def settings_of(trace: Trace) -> list[Any]:
 def values_of(settings: Settings) -> list[Any]:
     """Values for ``Controls.components`` that ask for a run with these settings."""
     values: dict[str, Any] = {name: getattr(settings.config, name) for name in CONFIG_FIELDS}
+    for name in ("prompt", "chat_template", "dtype", "device"):
+        values[name] = getattr(settings, name)
     known = {preset.spec.id for preset in PRESETS}
     draft, _, target = settings.pair.partition(",")
-    values |= {
-        "prompt": settings.prompt,
-        "chat_template": settings.chat_template,
-        "dtype": settings.dtype,
-        "device": settings.device,
-    }
     values |= {"pair": settings.pair, "draft_id": "", "target_id": ""}
     if settings.pair not in known:
         values |= {"pair": OTHER_PAIR, "draft_id": draft, "target_id": target}
     return [values[f.name] for f in fields(Controls)]
 
 
-def slider(label: str, low: float, high: float, value: float, step: float, info: str, name: str) -> gr.Slider:
+def sliders(config: Config, names: Sequence[str], prefix: str = "", lane: str = "") -> dict[str, gr.Slider]:
+    """Sliders by config field. ``prefix`` goes in front of their element ids, ``lane`` in front of their labels."""
+    return {name: _slider(name, getattr(config, name), prefix, lane) for name in names}
+
+
+def _slider(name: str, value: float, prefix: str, lane: str) -> gr.Slider:
+    knob = KNOBS[name]
     return gr.Slider(
-        low, high, value, step=step, label=label, info=info, elem_id=f"ez-{name}", elem_classes="ez-slider", buttons=[]
+        knob.low,
+        knob.high,
+        min(max(value, knob.low), knob.high),
+        step=knob.step,
+        label=f"{lane}{knob.label}",
+        info=knob.help,
+        elem_id=f"ez-{prefix}{name.replace('_', '-').replace('overlap-threshold', 'overlap')}",
+        elem_classes="ez-slider",
+        buttons=[],
     )
 
 
@@ -152,58 +186,34 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
 
 
 def build_gate(config: Config, prefix: str = "", lane: str = "") -> dict[str, Any]:
-    """``prefix`` goes in front of the elements' ids, ``lane`` in front of their labels, where a page has several gates."""
-    return {
-        "draft_threshold": slider(
-            f"{lane}τ draft, nats",
-            0,
-            MAX_ENTROPY,
-            config.draft_threshold,
-            0.05,
-            "the gate needs a draft this unsure…",
-            f"{prefix}draft-threshold",
-        ),
-        "target_threshold": slider(
-            f"{lane}τ target, nats",
-            0,
-            MAX_ENTROPY,
-            config.target_threshold,
-            0.05,
-            "…a target this unsure…",
-            f"{prefix}target-threshold",
-        ),
-        "overlap_threshold": slider(
-            f"{lane}ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", f"{prefix}overlap"
-        ),
-        "k": slider(f"{lane}k", 1, 20, config.k, 1, "length of the compared lists", f"{prefix}k"),
-        "resample": gr.Radio(
-            list(RESAMPLE),
-            value=config.resample,
-            label=f"{lane}Resample a gated token",
-            elem_id=f"ez-{prefix}resample",
-            elem_classes="ez-segments is-long",
-        ),
-    }
+    """The gate's knobs; ``prefix`` tells their element ids from those of another tab, ``lane`` their labels."""
+    resample = gr.Radio(
+        list(RESAMPLE),
+        value=config.resample,
+        label=f"{lane}Resample a gated token",
+        elem_id=f"ez-{prefix}resample",
+        elem_classes="ez-segments is-long",
+        render=False,
+    )
+    gate = sliders(config, ("draft_threshold", "target_threshold", "overlap_threshold", "k"), prefix, lane)
+    return {**gate, "resample": resample.render()}
 
 
 def build_sampling(config: Config) -> dict[str, Any]:
-    return {
-        "gamma": slider("γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", "gamma"),
-        "temperature": slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "temperature"),
-        "max_new_tokens": slider(
-            "New tokens", 1, 1024, config.max_new_tokens, 1, "where the run ends at the latest", "max-new-tokens"
-        ),
-    }
+    return {**sliders(config, ("gamma", "temperature", "max_new_tokens"))}
 
 
 def build_more_sampling(config: Config, prefix: str = "") -> dict[str, Any]:
-    return {
-        "top_k": slider("Sampler’s top-k", 0, 200, config.top_k, 1, "0 is off; not the gate’s k", f"{prefix}top-k"),
-        "top_p": slider("Sampler’s top-p", 0.05, 1, config.top_p, 0.01, "1 is off", f"{prefix}top-p"),
-        "seed": gr.Number(
-            config.seed, precision=0, minimum=0, label="Seed", info="the same seed gives the same run", elem_id=f"ez-{prefix}seed"
-        ),
-    }
+    seed = gr.Number(
+        config.seed,
+        precision=0,
+        minimum=0,
+        label="Seed",
+        info="the same seed gives the same run",
+        elem_id=f"ez-{prefix}seed",
+        render=False,
+    )
+    return {**sliders(config, ("top_k", "top_p"), prefix), "seed": seed.render()}
 
 
 def build_models(pair: str, prefix: str = "") -> dict[str, Any]:

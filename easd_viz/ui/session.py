@@ -52,6 +52,17 @@ class Wanted:
         return (self.pair, self.dtype, self.device, self.chat_template)
 
 
+@dataclass(frozen=True, slots=True)
+class Update:
+    """News of a run: where it stands, and the text view's new value (None: as it was)."""
+
+    kind: Literal["busy", "idle", "error"]
+    text: str
+    numbers: str = ""
+    progress: float | None = None
+    view: dict[str, Any] | None = None
+
+
 @dataclass(slots=True)
 class Session:
     """Per visitor, in a ``gr.State``; never shared."""
@@ -61,31 +72,22 @@ class Session:
     phase: Phase = "idle"
     request: int = 0
     """Counts what the visitor asked for."""
+    says: Update | None = None
+    """The last news, for the status line."""
     asked: Asked | None = None
     """What the run that is shown was asked for; None where it was not run here."""
 
-    def ask(self, phase: Phase) -> int:
+    def ask(self, phase: Phase, says: Update) -> None:
         """Note a new request, which ends the one that is going on."""
         self.request += 1
         self.phase = phase
-        return self.request
+        self.says = says
 
     def show(self, trace: Trace) -> dict[str, Any]:
         """Take a trace as what is shown; the value for the text view."""
         self.trace = trace
         self.view = view_model(trace, self.view)
         return self.view.value
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What changed; None: nothing."""
-
-    kind: Literal["busy", "idle"]
-    text: str
-    numbers: str = ""
-    progress: float | None = None
-    view: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,24 +216,17 @@ def rounds(
         sent = len(trace.steps)
 
 
-def stop(session: Session) -> dict[str, Any] | None:
-    """End the run that is going on or paused: its trace gets a footer. The text view's value, or None where there is no run."""
-    session.ask("idle")
+def pause(session: Session) -> None:
+    """Let the run that is going on end after its present round, ready to go on."""
+    session.ask("paused", Update("idle", *end_words(session.trace)))
+
+
+def stop(session: Session) -> None:
+    """End the run that is going on or paused: its trace gets a footer."""
     trace = session.trace
-    if trace is None or trace.footer is not None:
-        return None
-    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
-    return session.show(replace(trace, footer=Footer("stopped", text_of(trace), 0.0, spent)))
-
-
-def text_of(trace: Trace) -> str:
-    """The emitted text, from the recorded pieces: no tokenizer is at hand when a visitor stops a run."""
-    raw = b""
-    for step in trace.steps:
-        emitted = () if step.emitted is None else (step.emitted,)
-        for token in (*step.accepted, *emitted):
-            raw += bytes.fromhex(token.bytes) if token.bytes else token.text.encode()
-    return raw.decode("utf-8", "replace")
+    if trace is not None and trace.footer is None:
+        session.show(trace.finished("stopped"))
+    session.ask("idle", Update("idle", *end_words(session.trace)))
 
 
 # ---- words -------------------------------------------------------------------------------------------------
