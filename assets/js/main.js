@@ -1,5 +1,5 @@
 // Puts the views into the slots that Python's components left for them (easd_viz/ui/components.py).
-// A slot asks by name through `easd.mount`; what was asked for before this module had loaded waits in a queue.
+// A slot asks by name through `easd.mount`; what was asked for before this module had loaded waits: slots in a queue, handlers for `easd.ready`.
 
 import { Along } from "./charts/along.js";
 import { ByIndex } from "./charts/by_index.js";
@@ -66,3 +66,4 @@ window.easd.knobs = knobs;
 window.easd.greedyNote = greedyNote;
 window.easd.store = storeOf;
 for (const each of waiting) mount(...each);
+window.easdReady();

@@ -45,7 +45,8 @@ def _url(path: Path) -> str:
 def head() -> str:
     """Scripts, in order: a queue for components that come before the views' module, the palette, plotly, the module."""
     palette = json.dumps(theme.palette(), ensure_ascii=True).replace("<", "\\u003c")
-    setup = f"window.easd={{queue:[],mount(...each){{this.queue.push(each)}},knobs(){{}}}};window.easdPalette={palette};"
+    stand_in = "{queue:[],mount(...each){this.queue.push(each)},ready:new Promise((done)=>{window.easdReady=done})}"
+    setup = f"window.easd={stand_in};window.easdPalette={palette};"
     return (
         f"<script>{setup}</script>"
         f'<script defer src="{_url(plotly_folder() / "plotly.min.js")}"></script>'

@@ -42,7 +42,7 @@ KNOB_ORDER = ("mode", "draft_threshold", "target_threshold", "overlap_threshold"
 
 def js_knobs(store: str) -> str:
     """A client-side handler that judges a store's trace again under the knobs, in the browser."""
-    return f'(...knobs) => {{ easd.knobs("{store}", knobs); return []; }}'
+    return f'async (...knobs) => {{ await easd.ready; easd.knobs("{store}", knobs); return []; }}'
 
 
 class Slot(gr.HTML):  # type: ignore[misc]  # gradio is untyped here

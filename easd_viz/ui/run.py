@@ -159,7 +159,13 @@ def _wire_knobs(parts: Parts) -> None:
         event(None, knobs, None, js=js_knobs(STORE), **QUIET)
     noted = [parts.controls.mode, parts.controls.temperature, parts.controls.resample]
     for each in noted:
-        each.change(None, noted, parts.greedy_note, js="(...knobs) => easd.greedyNote(...knobs)", **QUIET)
+        each.change(
+            None,
+            noted,
+            parts.greedy_note,
+            js="async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }",
+            **QUIET,
+        )
 
 
 def _wire_runs(parts: Parts) -> None:
