@@ -35,6 +35,7 @@ from easd_viz.ui.session import Kind, Session, Update, carry_out, end_words, pau
 from easd_viz.views.data import ViewModel, view_model
 
 STORE = "run"
+JS_GREEDY_NOTE = "async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }"
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "lighthouse.jsonl"
 
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
@@ -159,13 +160,7 @@ def _wire_knobs(parts: Parts) -> None:
         event(None, knobs, None, js=js_knobs(STORE), **QUIET)
     noted = [parts.controls.mode, parts.controls.temperature, parts.controls.resample]
     for each in noted:
-        each.change(
-            None,
-            noted,
-            parts.greedy_note,
-            js="async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }",
-            **QUIET,
-        )
+        each.change(None, noted, parts.greedy_note, js=JS_GREEDY_NOTE, **QUIET)
 
 
 def _wire_runs(parts: Parts) -> None:
