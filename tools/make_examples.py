@@ -19,7 +19,7 @@ EXAMPLES: Sequence[tuple[str, str, Config]] = (
     (
         "lighthouse",
         "Tell me a short story about a lighthouse keeper and a lost boat.",
-        Config(draft_threshold=2.0, target_threshold=1.5, overlap_threshold=0.4, k=10, max_new_tokens=160, seed=4),
+        Config(draft_threshold=1.5, target_threshold=1.5, overlap_threshold=0.4, k=10, max_new_tokens=160),
     ),
 )
 """(name, prompt, config); the first is what the Run tab shows on first paint."""
