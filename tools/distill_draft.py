@@ -71,8 +71,7 @@ def run_train(args: argparse.Namespace) -> None:
     settings = Settings(**{name: value for name, value in vars(args).items() if name in names})
     if not settings.steps and not settings.minutes:
         raise SystemExit("Say how long: --steps N or --minutes M.")
-    always = sorted({tokenizer.eos_token_id, *tokenizer.all_special_ids})
-    train(args.run, args.out, target, settings, always, save_seconds=args.save_seconds, save_steps=args.save_steps,
+    train(args.run, args.out, target, settings, _always(tokenizer), save_seconds=args.save_seconds, save_steps=args.save_steps,
           evaluate_steps=args.evaluate_steps)  # fmt: skip
 
 
@@ -91,6 +90,34 @@ def run_evaluate(args: argparse.Namespace) -> None:
     log(args.run, event="evaluated", draft=str(args.draft), prompts=args.prompts.name, temperature=args.temperature, rows=rows)
     for name, row in rows.items():
         print(f"{name:20} {row['overlap']:.4f}  n = {row['n']}")
+
+
+def run_export(args: argparse.Namespace) -> None:
+    """Puts a trained draft and its model card into a folder, perhaps with a smaller vocabulary than it was trained with."""
+    from distill import batches, card, draft
+    from distill.data import shard_paths
+    from distill.train import most_used
+
+    target, tokenizer = load_target(args.target)
+    model = draft.load(args.out[-1] / "draft", target.model.embed_tokens.weight)
+    if args.vocabulary:
+        examples = [e for path in shard_paths(args.run) for e in batches.read(path)]
+        model.choose_ids(most_used(examples, args.vocabulary, target, _always(tokenizer)))
+    draft.save(model, args.to)
+    trained = sum(t.numel() for name, t in draft.trained_tensors(model).items() if name != "head_token_ids")
+    facts = {
+        "target": args.target_name,
+        "layers": model.config.num_hidden_layers,
+        "trained": trained / 1e6,
+        "covered": model.covered,
+        "head_rows": ", trained head rows" if model.head.requires_grad else "",
+    }
+    card.write(args.to, args.run, args.out, args.figures, args.notes, facts)
+
+
+def _always(tokenizer: Any) -> list[int]:
+    """Ids that every reduced vocabulary has: the end of a turn and the other special tokens."""
+    return sorted({tokenizer.eos_token_id, *tokenizer.all_special_ids})
 
 
 def main() -> None:
@@ -125,6 +152,16 @@ def main() -> None:
     verb.add_argument("--prompts", type=Path, required=True, help="JSON Lines with `prompt` and perhaps `category`")
     verb.add_argument("--temperature", type=float, default=0.7)
     verb.add_argument("--max-new", type=int, default=128)
+
+    verb = add("export", run_export)
+    verb.add_argument(
+        "--out", type=Path, required=True, nargs="+", help="training folders, in the order they built on each other"
+    )
+    verb.add_argument("--to", type=Path, required=True, help="where the draft and its card go")
+    verb.add_argument("--vocabulary", type=int, default=0, help="cover only so many ids (0: as trained)")
+    verb.add_argument("--figures", type=Path, nargs="*", default=[], help="JSON files {command, note, result} for the card")
+    verb.add_argument("--notes", type=Path, help="Markdown that ends the card")
+    verb.add_argument("--target-name", default="SmolLM2-135M-Instruct", help="the target's name in the card")
 
     args = parser.parse_args()
     args.handler(args)

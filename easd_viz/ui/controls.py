@@ -64,13 +64,19 @@ def wanted(*values: Any) -> Wanted:
     """The controls' values as one request; raises TraceError where they don't go together."""
     named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
     whole = {"gamma", "top_k", "k", "max_new_tokens", "seed"}
-    config = Config(**{name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS})
+    knobs: dict[str, Any] = {name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS}
+    config = Config(**knobs)
     pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
     return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"])
 
 
 def _plain(value: Any) -> Any:
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def unchanged() -> list[Any]:
+    """Leaves ``Controls.components`` as they are."""
+    return [gr.skip() for _ in fields(Controls)]
 
 
 def settings_of(trace: Trace) -> list[Any]:

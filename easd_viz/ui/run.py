@@ -1,8 +1,14 @@
-"""The Run tab: what a visitor sees first and a researcher keeps open. Layout and wiring only."""
+"""The Run tab: what a visitor sees first and a researcher keeps open. Layout and wiring only.
+
+Handlers are plain functions, not methods: Gradio deep-copies what its configuration refers to, a method's object included.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +16,7 @@ import gradio as gr
 
 from easd_viz import UserError, store, trace
 from easd_viz.trace import Trace
-from easd_viz.ui import controls as c
+from easd_viz.ui import controls
 from easd_viz.ui.components import (
     KNOB_ORDER,
     Cards,
@@ -23,195 +29,247 @@ from easd_viz.ui.components import (
     js_knobs,
     status,
 )
-from easd_viz.ui.session import Kind, Session, Wanted, carry_out, end_words, stop
-from easd_viz.views.data import view_model
+from easd_viz.ui.controls import Controls
+from easd_viz.ui.session import Kind, Session, carry_out, end_words, stop
+from easd_viz.views.data import ViewModel, view_model
 
 STORE = "run"
 EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "lighthouse.jsonl"
 
-QUIET = {"api_visibility": "private", "show_progress": "hidden"}
-LIGHT = {**QUIET, "queue": False}
+QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
+LIGHT: dict[str, Any] = {**QUIET, "queue": False}
 """For handlers that use no model: they don't wait in line."""
-MODELS = {"api_visibility": "private", "show_progress": "minimal", "concurrency_id": "models", "concurrency_limit": 1}
+MODELS: dict[str, Any] = {
+    "api_visibility": "private",
+    "show_progress": "minimal",
+    "concurrency_id": "models",
+    "concurrency_limit": 1,
+}
 """For handlers that use the models: one at a time on this machine, the others see their place in line."""
 
 
-class RunTab:
-    """Builds the tab's components, then wires them."""
+@cache
+def example() -> ViewModel:
+    """What first paint shows: a recorded run of the demo pair."""
+    return view_model(store.load(EXAMPLE))
 
-    def __init__(self) -> None:
-        self.example = store.load(EXAMPLE)
-        self.session = gr.State(None)
-        with gr.Row(elem_classes="ez-run", equal_height=False):
-            with gr.Column(elem_classes="ez-controls", min_width=0):
-                self._build_controls()
-            with gr.Column(elem_classes="ez-main", min_width=0):
-                self._build_main()
-            with gr.Column(elem_classes="ez-side", min_width=0):
-                TraceChart(chart="plane", store=STORE)
-                TraceChart(chart="rounds", store=STORE)
-                TraceChart(chart="by_index", store=STORE)
-        self._wire()
 
-    # ---- layout ------------------------------------------------------------------------------------------------
+# ---- layout --------------------------------------------------------------------------------------------------
 
-    def _build_controls(self) -> None:
-        config = self.example.header.config
-        prompt, template, mode = c.build_prompt(self.example)
-        self._build_buttons()
-        gate = c.build_gate(config)
-        self.greedy_note = gr.HTML("", elem_classes="ez-greedy-note", apply_default_css=False)
-        sampling = c.build_sampling(config)
-        with gr.Accordion("More sampling", open=False, elem_classes="ez-fold"):
-            sampling |= c.build_more_sampling(config)
-        with gr.Accordion("Models and precision", open=False, elem_classes="ez-fold"):
-            models = c.build_models("demo")
-        self._build_files()
-        self.controls = c.Controls(prompt=prompt, chat_template=template, mode=mode, **gate, **sampling, **models)
 
-    def _build_buttons(self) -> None:
-        self.run = gr.Button("Run", variant="primary", elem_id="ez-run-button", elem_classes="ez-run-button")
-        with gr.Row(elem_classes="ez-buttons"):
-            self.step = gr.Button("Step", elem_id="ez-step", min_width=0)
-            self.pause = gr.Button("Pause", interactive=False, elem_id="ez-pause", min_width=0)
-            self.stop = gr.Button("Stop", interactive=False, elem_id="ez-stop", min_width=0)
-        _, numbers = end_words(self.example)
-        self.status = Status(status("idle", "A recorded example", numbers), elem_id="ez-status")
+@dataclass(slots=True)
+class Parts:
+    """The tab's components that something is wired to."""
 
-    def _build_files(self) -> None:
-        with gr.Row(elem_classes="ez-files"):
-            self.open = gr.UploadButton(
-                "Open a trace", file_types=[".jsonl"], type="binary", size="sm", elem_id="ez-open", min_width=0
-            )
-            self.save_jsonl = gr.Button("Save JSONL", size="sm", elem_id="ez-save-jsonl", min_width=0)
-            self.save_csv = gr.Button("Save CSV", size="sm", elem_id="ez-save-csv", min_width=0)
-        self.saver = Saver(elem_classes="ez-hidden")
+    session: gr.State
+    controls: Controls
+    greedy_note: gr.HTML
+    run: gr.Button
+    step: gr.Button
+    pause: gr.Button
+    stop: gr.Button
+    status: Status
+    open: gr.UploadButton
+    save_jsonl: gr.Button
+    save_csv: gr.Button
+    saver: Saver
+    text: TokenView
 
-    def _build_main(self) -> None:
-        Cards(store=STORE)
-        self.text = TokenView(
-            view_model(self.example).value, store=STORE, rerun=True, elem_id="ez-text", elem_classes="ez-text-slot"
-        )
-        Details(store=STORE, elem_id="ez-details")
-        TraceChart(chart="along", store=STORE)
-
-    # ---- wiring ------------------------------------------------------------------------------------------------
-
-    def _wire(self) -> None:
-        knobs = [getattr(self.controls, name) for name in KNOB_ORDER]
-        for knob in knobs:
-            event = knob.input if isinstance(knob, gr.Slider) else knob.change
-            event(None, knobs, None, js=js_knobs(STORE), **QUIET)
-        noted = [self.controls.mode, self.controls.temperature, self.controls.resample]
-        for each in noted:
-            each.change(None, noted, self.greedy_note, js="(...knobs) => easd.greedyNote(...knobs)", **QUIET)
-        self._wire_runs()
-        self._wire_files()
-
-    def _wire_runs(self) -> None:
-        inputs = [self.session, *self.controls.components()]
-        outputs = [self.session, self.text, self.status, *self._buttons()]
-        starts: list[tuple[Any, Kind]] = [(self.run.click, "run"), (self.step.click, "step"), (self.text.rerun, "rerun")]
-        for event, kind in starts:
-            event(self._begin, self.session, [self.session, self.status, *self._buttons()], **LIGHT).then(
-                self._runner(kind), inputs, outputs, **MODELS
-            )
-        paused_or_on = self.pause.click(self._pause, self.session, [self.session, self.status, *self._buttons()], **LIGHT)
-        paused_or_on.then(self._runner("continue"), inputs, outputs, **MODELS)
-        self.stop.click(self._stop, self.session, outputs, **LIGHT)
-
-    def _wire_files(self) -> None:
-        self.save_jsonl.click(self._jsonl, self.session, self.saver, **LIGHT)
-        self.save_csv.click(self._csv, self.session, self.saver, **LIGHT)
-        outputs = [self.session, self.text, self.status, *self._buttons(), *self.controls.components()]
-        self.open.upload(self._open, [self.session, self.open], outputs, **LIGHT)
-
-    # ---- handlers ----------------------------------------------------------------------------------------------
-
-    def _session(self, session: Session | None) -> Session:
-        return session if session is not None else Session(trace=self.example, view=view_model(self.example))
-
-    def _buttons(self) -> list[gr.Button]:
+    @property
+    def buttons(self) -> list[gr.Button]:
+        """Those whose state follows the run's."""
         return [self.step, self.pause, self.stop]
 
-    def _button_states(self, session: Session) -> list[Any]:
-        """Run is always there: pressed during a run it starts anew."""
-        on = session.phase in ("waiting", "loading", "running")
-        paused = session.phase == "paused"
-        return [
-            gr.update(interactive=not on),
-            gr.update(interactive=session.phase == "running" or paused, value="Continue" if paused else "Pause"),
-            gr.update(interactive=on or paused),
-        ]
 
-    def _begin(self, session: Session | None) -> list[Any]:
-        session = self._session(session)
-        session.ask("waiting")
-        return [session, status("busy", "Waiting for the models"), *self._button_states(session)]
+def build() -> None:
+    """The whole tab."""
+    session = gr.State(None)
+    with gr.Row(elem_classes="ez-run", equal_height=False):
+        with gr.Column(elem_classes="ez-controls", min_width=0):
+            left = _build_left()
+        with gr.Column(elem_classes="ez-main", min_width=0):
+            Cards(store=STORE)
+            text = TokenView(example().value, store=STORE, rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
+            Details(store=STORE, elem_id="ez-details")
+            TraceChart(chart="along", store=STORE)
+        with gr.Column(elem_classes="ez-side", min_width=0):
+            for chart in ("plane", "rounds", "by_index"):
+                TraceChart(chart=chart, store=STORE)
+    parts = Parts(session=session, text=text, **left)
+    _wire_knobs(parts)
+    _wire_runs(parts)
+    _wire_files(parts)
 
-    def _runner(self, kind: Kind) -> Any:
-        def run(session: Session, *values: Any) -> Iterator[list[Any]]:
-            number = session.request
-            if kind == "continue" and session.phase != "waiting":  # this press of the button meant "pause"
-                yield [gr.skip()] * (3 + len(self._buttons()))
-                return
-            try:
-                for update in carry_out(session, self._wanted(values), kind, number):
-                    view = gr.skip() if update.view is None else update.view
-                    state = status(update.kind, update.text, update.numbers, update.progress)
-                    yield [session, view, state, *self._button_states(session)]
-            except UserError as error:
-                session.phase = "idle"
-                yield [session, gr.skip(), status("error", str(error)), *self._button_states(session)]
 
-        return run
+def _build_left() -> dict[str, Any]:
+    shown = example().trace
+    config = shown.header.config
+    prompt, template, mode = controls.build_prompt(shown)
+    buttons = _build_buttons()
+    gate = controls.build_gate(config)
+    note = gr.HTML("", elem_classes="ez-greedy-note", apply_default_css=False)
+    sampling = controls.build_sampling(config)
+    with gr.Accordion("More sampling", open=False, elem_classes="ez-fold"):
+        sampling |= controls.build_more_sampling(config)
+    with gr.Accordion("Models and precision", open=False, elem_classes="ez-fold"):
+        models = controls.build_models("demo")
+    files = _build_files()
+    knobs = Controls(prompt=prompt, chat_template=template, mode=mode, **gate, **sampling, **models)
+    return {"controls": knobs, "greedy_note": note, **buttons, **files}
 
-    def _wanted(self, values: tuple[Any, ...]) -> Wanted:
-        return c.wanted(*values)
 
-    def _pause(self, session: Session | None) -> list[Any]:
-        session = self._session(session)
-        if session.phase == "paused":
-            return self._begin(session)
-        session.ask("paused")
-        text, numbers = end_words(session.trace)
-        return [session, status("idle", text, numbers), *self._button_states(session)]
+def _build_buttons() -> dict[str, Any]:
+    run = gr.Button("Run", variant="primary", elem_id="ez-run-button", elem_classes="ez-run-button")
+    with gr.Row(elem_classes="ez-buttons"):
+        step = gr.Button("Step", elem_id="ez-step", min_width=0)
+        pause = gr.Button("Pause", interactive=False, elem_id="ez-pause", min_width=0)
+        stop_ = gr.Button("Stop", interactive=False, elem_id="ez-stop", min_width=0)
+    _, numbers = end_words(example().trace)
+    line = Status(status("idle", "A recorded example", numbers), elem_id="ez-status")
+    return {"run": run, "step": step, "pause": pause, "stop": stop_, "status": line}
 
-    def _stop(self, session: Session | None) -> list[Any]:
-        session = self._session(session)
-        view = stop(session)
-        text, numbers = end_words(session.trace)
-        return [session, gr.skip() if view is None else view, status("idle", text, numbers), *self._button_states(session)]
 
-    def _open(self, session: Session | None, data: bytes) -> list[Any]:
-        session = self._session(session)
-        blank = [gr.skip()] * len(self.controls.components())
+def _build_files() -> dict[str, Any]:
+    with gr.Row(elem_classes="ez-files"):
+        open_ = gr.UploadButton("Open a trace", file_types=[".jsonl"], type="binary", size="sm", elem_id="ez-open", min_width=0)
+        jsonl = gr.Button("Save JSONL", size="sm", elem_id="ez-save-jsonl", min_width=0)
+        csv = gr.Button("Save CSV", size="sm", elem_id="ez-save-csv", min_width=0)
+    return {"open": open_, "save_jsonl": jsonl, "save_csv": csv, "saver": Saver(elem_classes="ez-hidden")}
+
+
+# ---- wiring --------------------------------------------------------------------------------------------------
+
+
+def _wire_knobs(parts: Parts) -> None:
+    knobs = [getattr(parts.controls, name) for name in KNOB_ORDER]
+    for knob in knobs:
+        event = knob.input if isinstance(knob, gr.Slider) else knob.change
+        event(None, knobs, None, js=js_knobs(STORE), **QUIET)
+    noted = [parts.controls.mode, parts.controls.temperature, parts.controls.resample]
+    for each in noted:
+        each.change(None, noted, parts.greedy_note, js="(...knobs) => easd.greedyNote(...knobs)", **QUIET)
+
+
+def _wire_runs(parts: Parts) -> None:
+    inputs = [parts.session, *parts.controls.components()]
+    state = [parts.session, parts.status, *parts.buttons]
+    shown = [parts.session, parts.text, parts.status, *parts.buttons]
+    starts: list[tuple[Any, Callable[..., Any], Kind]] = [
+        (parts.run.click, begin, "run"),
+        (parts.step.click, begin, "step"),
+        (parts.text.rerun, begin, "rerun"),
+        (parts.pause.click, pause, "continue"),
+    ]
+    for event, first, kind in starts:
+        event(first, parts.session, state, **LIGHT).then(runner(kind), inputs, shown, show_progress_on=parts.status, **MODELS)
+    parts.stop.click(end, parts.session, shown, **LIGHT)
+
+
+def _wire_files(parts: Parts) -> None:
+    parts.save_jsonl.click(save_jsonl, parts.session, parts.saver, **LIGHT)
+    parts.save_csv.click(save_csv, parts.session, parts.saver, **LIGHT)
+    outputs = [parts.session, parts.text, parts.status, *parts.buttons, *parts.controls.components()]
+    parts.open.upload(open_trace, [parts.session, parts.open], outputs, **LIGHT)
+
+
+# ---- handlers ------------------------------------------------------------------------------------------------
+
+
+def of_visitor(session: Session | None) -> Session:
+    """The visitor's session; a new one starts with the example."""
+    return session if session is not None else Session(trace=example().trace, view=example())
+
+
+def button_states(session: Session) -> list[Any]:
+    """For ``Parts.buttons``. Run is always there: pressed during a run it starts anew."""
+    on = session.phase in ("waiting", "loading", "running")
+    paused = session.phase == "paused"
+    return [
+        gr.update(interactive=not on),
+        gr.update(interactive=session.phase == "running" or paused, value="Continue" if paused else "Pause"),
+        gr.update(interactive=on or paused),
+    ]
+
+
+def begin(session: Session | None) -> list[Any]:
+    session = of_visitor(session)
+    session.ask("waiting")
+    return [session, status("busy", "Waiting for the models"), *button_states(session)]
+
+
+def pause(session: Session | None) -> list[Any]:
+    """The button's two meanings: pause a run, or go on with a paused one."""
+    session = of_visitor(session)
+    if session.phase == "paused":
+        return begin(session)
+    session.ask("paused")
+    return [session, status("idle", *end_words(session.trace)), *button_states(session)]
+
+
+def runner(kind: Kind) -> Callable[..., Iterator[list[Any]]]:
+    """The handler that carries out a request of this kind."""
+
+    def run(session: Session, *values: Any) -> Iterator[list[Any]]:
+        if session.phase != "waiting":  # paused or stopped before its turn came
+            yield [gr.skip()] * 6
+            return
         try:
-            opened = store.parse(data)
-        except UserError as error:
-            return [
-                session,
-                gr.skip(),
-                status("error", f"This file can’t be opened. {error}"),
-                *self._button_states(session),
-                *blank,
-            ]
-        session.ask("idle")
-        session.model = None
-        view = session.show(opened)
-        note = "Opened" if opened.footer is not None else "Opened, incomplete: the file ends in the middle of the run"
-        state = status("idle", note, end_words(opened)[1])
-        return [session, view, state, *self._button_states(session), *c.settings_of(opened)]
+            for update in carry_out(session, controls.wanted(*values), kind, session.request):
+                view = gr.skip() if update.view is None else update.view
+                state = status(update.kind, update.text, update.numbers, update.progress)
+                yield [session, view, state, *button_states(session)]
+        except Exception as error:  # whatever it is, the page must say so and go on
+            session.phase = "idle"
+            yield [session, gr.skip(), status("error", said(error)), *button_states(session)]
 
-    def _jsonl(self, session: Session | None) -> dict[str, Any]:
-        shown = self._shown(session)
-        return download(f"easd-{shown.fingerprint}.jsonl", "application/jsonl", trace.dumps(shown).decode())
+    return run
 
-    def _csv(self, session: Session | None) -> dict[str, Any]:
-        shown = self._shown(session)
-        return download(f"easd-{shown.fingerprint}.csv", "text/csv", trace.drafted_frame(shown).to_csv(index=False))
 
-    def _shown(self, session: Session | None) -> Trace:
-        shown = self._session(session).trace
-        assert shown is not None
-        return shown
+def said(error: Exception) -> str:
+    """A user's mistake in its own words; anything else is a bug, and its traceback belongs in the log."""
+    if isinstance(error, UserError):
+        return str(error)
+    logging.getLogger(__name__).error("a run failed", exc_info=error)
+    return f"The run failed: {type(error).__name__}: {error}"
+
+
+def end(session: Session | None) -> list[Any]:
+    session = of_visitor(session)
+    view = stop(session)
+    return [
+        session,
+        gr.skip() if view is None else view,
+        status("idle", *end_words(session.trace)),
+        *button_states(session),
+    ]
+
+
+def open_trace(session: Session | None, data: bytes) -> list[Any]:
+    session = of_visitor(session)
+    try:
+        opened = store.parse(data)
+    except UserError as error:
+        line = status("error", f"This file can’t be opened. {error}")
+        return [session, gr.skip(), line, *button_states(session), *controls.unchanged()]
+    session.ask("idle")
+    session.asked = None
+    view = session.show(opened)
+    note = "Opened" if opened.footer is not None else "Opened, incomplete: the file ends in the middle of the run"
+    line = status("idle", note, end_words(opened)[1])
+    return [session, view, line, *button_states(session), *controls.settings_of(opened)]
+
+
+def save_jsonl(session: Session | None) -> dict[str, Any]:
+    shown = shown_by(session)
+    return download(f"easd-{shown.fingerprint}.jsonl", "application/jsonl", trace.dumps(shown).decode())
+
+
+def save_csv(session: Session | None) -> dict[str, Any]:
+    shown = shown_by(session)
+    return download(f"easd-{shown.fingerprint}.csv", "text/csv", trace.drafted_frame(shown).to_csv(index=False))
+
+
+def shown_by(session: Session | None) -> Trace:
+    shown = of_visitor(session).trace
+    assert shown is not None
+    return shown

@@ -8,17 +8,21 @@ down from outside, and no lock or flag has to reach a worker process.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from easd_viz import replay
-from easd_viz.models import Pair, PairSpec
-from easd_viz.record import encode_prompt, finish, record
-from easd_viz.trace import Config, Parent, Prompt, Step, Trace
+from easd_viz.models import Pair, PairSpec, load_pair
+from easd_viz.record import encode_prompt, record
+from easd_viz.trace import Config, Footer, Header, Parent, Prompt, Step, Trace
 from easd_viz.ui.loading import Report, load_with_reports
 from easd_viz.verify import gate_of
 from easd_viz.views.data import ViewModel, view_model
+from easd_viz.zerogpu import on_gpu
+
+Asked = tuple[str, str, bool]
+"""(pair, dtype, chat template) as the controls had them."""
 
 Phase = Literal["idle", "waiting", "loading", "running", "paused"]
 Kind = Literal["run", "step", "continue", "rerun"]
@@ -51,8 +55,8 @@ class Session:
     phase: Phase = "idle"
     request: int = 0
     """Counts what the visitor asked for."""
-    model: tuple[str, str] | None = None
-    """(pair, dtype) of the run that is shown."""
+    asked: Asked | None = None
+    """What the run that is shown was asked for; None where it was not run here."""
 
     def ask(self, phase: Phase) -> int:
         """Note a new request, which ends the one that is going on."""
@@ -115,20 +119,11 @@ def continues(session: Session, wanted: Wanted) -> bool:
     trace = session.trace
     assert trace is not None
     header = trace.header
-    if wanted.prompt != header.prompt.text or (session.model or wanted_model(header.extra, wanted)) != (
-        wanted.pair,
-        wanted.dtype,
-    ):
-        return False
-    if header.prompt.chat_template and not wanted.chat_template:
+    asked = session.asked or (str(header.extra.get("pair", wanted.pair)), wanted.dtype, header.prompt.chat_template)
+    if wanted.prompt != header.prompt.text or asked != (wanted.pair, wanted.dtype, wanted.chat_template):
         return False
     modes = {header.config.mode, wanted.config.mode}
     return not (_changes(header.config, wanted.config) - set(OWN)) and (len(modes) == 1 or modes == {"easd", "sd"})
-
-
-def wanted_model(extra: Any, wanted: Wanted) -> tuple[str, str]:
-    """The models of a trace that was opened: its pair's name, where the file says it."""
-    return (str(extra.get("pair", wanted.pair)), wanted.dtype)
 
 
 def _changes(before: Config, after: Config) -> set[str]:
@@ -160,33 +155,43 @@ def carry_out(session: Session, wanted: Wanted, kind: Kind, number: int) -> Iter
             pair = event
     assert pair is not None
     session.phase = "running"
+    session.asked = (wanted.pair, wanted.dtype, wanted.chat_template)
     prompt = encode_prompt(pair, wanted.prompt, wanted.chat_template)
-    yield from _run(session, pair, prompt, todo, number)
-    if session.request == number:
-        session.model = (wanted.pair, wanted.dtype)
+    yield from _run(session, prompt, wanted, todo, number)
 
 
-def _run(session: Session, pair: Pair, prompt: Prompt, todo: Plan, number: int) -> Iterator[Update]:
+def _run(session: Session, prompt: Prompt, wanted: Wanted, todo: Plan, number: int) -> Iterator[Update]:
     """Decode and show, round by round. Leaves the session paused or idle."""
-    header = session.trace.header if todo.keep_header and session.trace is not None else None
+    kept = session.trace.header if todo.keep_header and session.trace is not None else None
+    trace: Trace | None = None
     last_sent = 0.0
-    for trace in record(pair, prompt, todo.config, resume=todo.resume, parent=todo.parent):
+    for header, steps, footer in rounds(wanted.pair, wanted.dtype, prompt, todo.config, todo.resume, todo.parent):
         if session.request != number:
             return
-        if header is not None:
-            trace = replace(trace, header=replace(header, config=todo.config) if todo.config != header.config else header)
-        new = len(trace.steps) - len(todo.resume)
-        ended = trace.footer is not None or (todo.rounds is not None and new >= todo.rounds)
+        if trace is None:
+            trace = Trace(header if kept is None else replace(kept, config=todo.config), todo.resume, None)
+        trace = replace(trace, steps=(*trace.steps, *steps), footer=footer)
+        ended = footer is not None or (todo.rounds is not None and len(trace.steps) - len(todo.resume) >= todo.rounds)
         if ended or time.monotonic() - last_sent >= FRAME_S:
-            view = session.show(trace)
-            yield Update("busy", "Running", progress_words(trace), _share(trace), view)
+            yield Update("busy", "Running", progress_words(trace), _share(trace), session.show(trace))
             last_sent = time.monotonic()
         else:
             session.trace = trace
         if ended:
             break
-    session.phase = "idle" if session.trace is not None and session.trace.footer is not None else "paused"
+    session.phase = "paused" if trace is not None and trace.footer is None else "idle"
     yield Update("idle", *end_words(session.trace))
+
+
+@on_gpu
+def rounds(
+    pair: str, dtype: str, prompt: Prompt, config: Config, resume: tuple[Step, ...], parent: Parent | None
+) -> Iterator[tuple[Header, tuple[Step, ...], Footer | None]]:
+    """``record``, sending only what is new: on a GPU that is lent per call, arguments and yields travel between processes."""
+    sent = len(resume)
+    for trace in record(load_pair(pair, dtype=dtype), prompt, config, resume=resume, parent=parent):
+        yield trace.header, trace.steps[sent:], trace.footer
+        sent = len(trace.steps)
 
 
 def stop(session: Session) -> dict[str, Any] | None:
@@ -195,21 +200,18 @@ def stop(session: Session) -> dict[str, Any] | None:
     trace = session.trace
     if trace is None or trace.footer is not None:
         return None
-    return session.show(finish(trace, "stopped", _TextOf(trace)))
+    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
+    return session.show(replace(trace, footer=Footer("stopped", text_of(trace), 0.0, spent)))
 
 
-class _TextOf:
-    """Stands in for the tokenizer when a run is stopped: the recorded pieces hold all of the text."""
-
-    def __init__(self, trace: Trace) -> None:
-        self.trace = trace
-
-    def decode(self, token_ids: Sequence[int]) -> str:
-        raw = b""
-        for step in self.trace.steps:
-            for token in (*step.accepted, *([step.emitted] if step.emitted else [])):
-                raw += bytes.fromhex(token.bytes) if token.bytes else token.text.encode()
-        return raw.decode("utf-8", "replace")
+def text_of(trace: Trace) -> str:
+    """The emitted text, from the recorded pieces: no tokenizer is at hand when a visitor stops a run."""
+    raw = b""
+    for step in trace.steps:
+        emitted = () if step.emitted is None else (step.emitted,)
+        for token in (*step.accepted, *emitted):
+            raw += bytes.fromhex(token.bytes) if token.bytes else token.text.encode()
+    return raw.decode("utf-8", "replace")
 
 
 # ---- words -------------------------------------------------------------------------------------------------

@@ -47,6 +47,14 @@ class Draft(torch.nn.Module):
         """How many token ids the head can produce."""
         return self.head.shape[0]
 
+    def choose_ids(self, ids: torch.Tensor | None) -> None:
+        """Restricts an untrained head to these ids, ascending [covered], or opens it to all (None)."""
+        if self.head.requires_grad:
+            raise ValueError("a trained head has rows for its own ids only; leave --vocabulary out")
+        self.head_ids = ids
+        rows = self.embedding[0] if ids is None else self.embedding[0][ids]
+        self.head = torch.nn.Parameter(rows.float().clone(), requires_grad=False)
+
     def hidden(self, ids: torch.Tensor) -> torch.Tensor:
         """Token ids [rows, length] -> normed last hidden states [rows, length, hidden]. Right padding needs no mask."""
         embedded = self.embedding[0][ids].float()

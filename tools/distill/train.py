@@ -19,7 +19,7 @@ from distill.draft import Draft, from_target, join, load, save
 from distill.measure import beta
 
 STATE_NAME = "state.pt"
-MASS_POSITIONS = 100_000
+MASS_POSITIONS = 30_000
 """Positions whose distributions choose the reduced vocabulary."""
 
 

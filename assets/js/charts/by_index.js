@@ -8,7 +8,7 @@ export class ByIndex extends TraceChart {
   static hears = ["trace", "steps", "gate"];
 
   constructor(element, store, skeleton) {
-    super(element, store, skeleton, { title: "Acceptance by draft index", aside: "bars: accepted · dashes: mean β", label: "Acceptance rate by draft index, with counts" });
+    super(element, store, skeleton, { title: "Acceptance by draft index", aside: "dash: mean β", label: "Acceptance rate by draft index, with counts" });
   }
 
   data(layout) {

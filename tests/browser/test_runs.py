@@ -1,0 +1,120 @@
+"""Run, Step, Pause, Continue, Stop and Re-run, on the real app with the real demo pair."""
+
+import pytest
+from driving import (
+    STORE,
+    path_text,
+    rounds,
+    run,
+    saved,
+    set_number,
+    settled,
+    slide,
+    start,
+    status,
+    wait_for_rounds,
+)
+from playwright.sync_api import expect
+
+from easd_viz.record import encode_prompt, record
+
+pytestmark = pytest.mark.pair
+
+PROMPT = "Name three birds."
+
+
+def test_a_run_to_its_end_shows_what_the_engine_decodes(page, demo_pair):
+    run(page, PROMPT, tokens=16)
+    shown = saved(page)
+    assert shown.footer is not None
+    assert shown.header.prompt.text == PROMPT
+    *_, expected = record(demo_pair, encode_prompt(demo_pair, PROMPT), shown.header.config)
+    assert shown.token_ids == expected.token_ids
+    assert path_text(page) == expected.footer.text
+    expect(page.locator(".ez-pair").first).to_contain_text("float32")
+
+
+def test_stop_in_the_middle_then_step_goes_on_from_there(page):
+    start(page, PROMPT, tokens=400)
+    wait_for_rounds(page, 2)
+    page.locator("#ez-stop").click()
+    expect(status(page)).to_have_text("Stopped")
+    page.wait_for_function(f"{STORE}.trace.foot?.stop_reason === 'stopped'")
+    settled(page)
+    stopped = saved(page)
+    assert len(stopped.token_ids) < 400
+    page.locator("#ez-step").click()
+    wait_for_rounds(page, len(stopped.steps) + 1)
+    expect(status(page)).to_have_text("Paused")
+    stepped = saved(page)
+    assert len(stepped.steps) == len(stopped.steps) + 1
+    assert stepped.steps[: len(stopped.steps)] == stopped.steps
+    assert stepped.footer is None
+
+
+def test_paused_and_continued_equals_uninterrupted(page, demo_pair):
+    start(page, PROMPT, tokens=40)
+    wait_for_rounds(page, 1)
+    page.locator("#ez-pause").click()
+    expect(status(page)).to_have_text("Paused")
+    expect(page.locator("#ez-pause")).to_have_text("Continue")
+    paused = rounds(page)
+    page.locator("#ez-pause").click()
+    expect(status(page)).to_contain_text("Done")
+    settled(page)
+    whole = saved(page)
+    assert len(whole.steps) > paused
+    *_, expected = record(demo_pair, whole.header.prompt, whole.header.config)
+    assert whole.token_ids == expected.token_ids
+
+
+def test_step_alone_starts_a_run_one_round_at_a_time(page):
+    page.get_by_label("Prompt", exact=True).fill("Count to five.")
+    page.locator("#ez-step").click()
+    page.wait_for_function(f"{STORE}.trace.head.prompt.text === 'Count to five.' && {STORE}.trace.rounds.length === 1")
+    expect(status(page)).to_have_text("Paused")
+    page.locator("#ez-step").click()
+    wait_for_rounds(page, 2)
+    expect(status(page)).to_have_text("Paused")
+    assert rounds(page) == 2
+
+
+def test_rerun_from_the_boundary_keeps_what_is_exact(page):
+    before = saved(page)
+    slide(page, "τ draft, nats", 0)
+    slide(page, "τ target, nats", 0)
+    slide(page, "ρ overlap", 0)
+    page.wait_for_function(f"{STORE}.replay.boundary !== null")
+    boundary = page.evaluate(f"{STORE}.replay.boundary.step")
+    set_number(page, "New tokens", 160)
+    page.get_by_role("button", name="Re-run from here").click()
+    page.wait_for_function(f"{STORE}.trace.head.parent !== null && {STORE}.trace.rounds.length > {boundary}")
+    page.locator("#ez-stop").click()
+    expect(status(page)).to_have_text("Stopped")
+    settled(page)
+    branch = saved(page)
+    assert branch.header.parent.step == boundary
+    assert branch.steps[:boundary] == before.steps[:boundary]
+    assert branch.header.config.draft_threshold == 0
+    assert branch.steps[boundary] != before.steps[boundary]
+
+
+def test_target_only_and_draft_only_runs(page):
+    page.get_by_text("Target", exact=True).first.click()
+    run(page, PROMPT, tokens=6)
+    assert page.evaluate(f"{STORE}.trace.head.config.mode") == "target"
+    assert page.locator("#ez-text .tok").count() == 6
+    page.get_by_text("Draft", exact=True).first.click()
+    run(page, PROMPT, tokens=6)
+    assert page.evaluate(f"{STORE}.entries.every(e => e.drafted && e.outcome === 'accepted')")
+
+
+def test_a_wrong_pair_is_an_error_in_words(page):
+    page.get_by_role("button", name="Models and precision").click()
+    page.get_by_label("Pair").click()
+    page.get_by_role("option", name="Two other models…").click()
+    page.get_by_label("Draft", exact=True).last.fill("./no/such/folder")
+    page.get_by_label("Target", exact=True).last.fill("./no/such/folder")
+    page.locator("#ez-run-button").click()
+    expect(page.locator("#ez-status [role=alert]")).to_contain_text("no folder")
+    expect(page.locator("#ez-step")).to_be_enabled()
