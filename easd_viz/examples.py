@@ -69,7 +69,7 @@ EXAMPLES: Sequence[Example] = (
     Example(
         "three-times",
         "The same, three times",
-        "Write the same paragraph about rain three times, word for word.",
+        "Write a short paragraph about rain. Then write the same paragraph again, three times.",
         "Colour the text by target entropy: where the paragraph comes round again, the target knows what follows.",
         _config(140, 0.7, 3),
     ),

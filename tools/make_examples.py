@@ -3,7 +3,8 @@
 python tools/make_examples.py            all of them
 python tools/make_examples.py sheep      only this one
 
-A run that shows no gated token teaches nothing about the gate: seeds are tried, from the example's own upwards, until one does.
+A run that shows no gated token teaches nothing about the gate, nor does one of a few tokens: seeds are tried, from the example's
+own upwards, until one serves.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from easd_viz.models import Pair, load_pair
 from easd_viz.record import encode_prompt, record
 from easd_viz.trace import Trace
 
-SEEDS = 5
+SEEDS = 6
 """How many are tried at most."""
+SHORTEST = 60
+"""Tokens."""
 NEEDED = ("accepted", "rejected", "gated")
 
 
 def make(pair: Pair, example: Example) -> Trace:
-    """The first run that shows every verdict; where none does, the one with the most gated tokens."""
+    """The first run that is long enough and shows every verdict; where none does, the one with the most gated tokens."""
     runs: list[Trace] = []
     for seed in range(example.config.seed, example.config.seed + SEEDS):
         *_, last = record(pair, encode_prompt(pair, example.prompt), replace(example.config, seed=seed))
-        if all(outcomes(last)[outcome] for outcome in NEEDED):
+        if len(last.token_ids) >= SHORTEST and all(outcomes(last)[outcome] for outcome in NEEDED):
             return last
         runs.append(last)
     return max(runs, key=lambda run: outcomes(run)["gated"])

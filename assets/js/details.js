@@ -164,7 +164,7 @@ export class Details {
 
 const ROW = 22; // px, as in the style sheet
 
-function lists(token, k) {
+export function lists(token, k) {
   const draft = token.draft_top.slice(0, k);
   const target = token.target_top.slice(0, k);
   const rank = new Map(target.map(([id], i) => [id, i]));

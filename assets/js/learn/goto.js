@@ -1,0 +1,28 @@
+// The way to a chapter from anywhere on the page: opens the Learn tab there.
+
+let wanted = null;
+let open = null;
+
+export const ACCEPT = 2; // chapters by their place, from 0
+export const GATE = 5;
+
+/** Open the Learn tab at a chapter. */
+export function goto(chapter) {
+  wanted = chapter;
+  const tab = [...document.querySelectorAll('.ez-tabs [role="tab"]')].find((button) => button.textContent.trim() === "Learn");
+  tab?.click();
+  window.scrollTo({ top: 0 });
+  arrive();
+}
+
+/** The Learn tab says how a chapter is opened; one that was asked for before is opened now. */
+export function onGoto(openChapter) {
+  open = openChapter;
+  arrive();
+}
+
+function arrive() {
+  if (wanted === null || !open) return;
+  open(wanted);
+  wanted = null;
+}
