@@ -29,7 +29,8 @@ test: lint
 	$(BIN)/python -m pytest
 
 bench: .venv/dev
-	$(BIN)/python -m tools.bench
+	$(BIN)/python tools/ensure_chromium.py
+	PYTHONPATH=.:tools $(BIN)/python -m bench
 
 screenshots: .venv/dev
 	$(BIN)/python tools/ensure_chromium.py

@@ -292,6 +292,32 @@ def test_offline_and_not_there_says_so(llama: PairSpec, monkeypatch: pytest.Monk
     assert "demo pair" in message
 
 
+def test_a_hub_download_reports_bytes_and_prints_nothing(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    import huggingface_hub
+
+    def download(repository: str, tqdm_class: Any, **options: Any) -> str:
+        transfer = tqdm_class(desc="Downloading bytes", total=0, initial=0, unit="B", unit_scale=True)
+        bar = tqdm_class(desc="Reconstructing (incomplete total...)", total=0, initial=0, unit="B", unit_scale=True)
+        bar.total = 900
+        for _ in range(3):
+            transfer.update(300)
+            bar.update(300)
+            bar.refresh()
+        bar.close()
+        list(tqdm_class(range(3), desc="Fetching 3 files"))
+        return str(ROOT)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    reports: list[models.Progress] = []
+    sources._snapshot("some/model", None, ["*"], reports.append)
+    assert {(r.stage, r.what, r.total) for r in reports if r.done} == {("download", "some/model", 900)}
+    assert [r.done for r in reports] == sorted(r.done for r in reports)
+    assert reports[-1].done == 900
+    assert "".join(capfd.readouterr()) == ""
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

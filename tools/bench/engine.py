@@ -6,7 +6,7 @@ Every comparison alternates its sides in one process and reports medians, so tha
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -90,10 +90,10 @@ def against_transformers(pair: Pair, prompt: Prompt, gamma: int) -> Line:
 
 def step_ms(pair: Pair, prompt: Prompt, config: Config, *, lists: bool) -> float:
     """Median round of one run, ms; with ``lists`` it is recorded with texts, else only decoded."""
-    run = record(pair, prompt, config) if lists else iter(decode(pair, prompt.token_ids, config, lists=False))
+    run: Iterator[object] = record(pair, prompt, config) if lists else decode(pair, prompt.token_ids, config, lists=False)
     if lists:
-        next(run)
-    spans = []
+        next(run)  # the prefill
+    spans: list[float] = []
     while True:
         started = time.perf_counter()
         if next(run, None) is None:
@@ -115,7 +115,7 @@ def bare_ms(pair: Pair, prompt: Prompt, gamma: int) -> float:
     """gamma draft forwards of one token and one target forward of gamma + 1, alone, ms: the limit of a round."""
     draft, target = pair.draft.prefill(prompt.token_ids), pair.target.prefill(prompt.token_ids)
     one, many = torch.tensor([5]), torch.arange(5, 6 + gamma)
-    spans = []
+    spans: list[float] = []
     with torch.inference_mode():
         for _ in range(20):
             started = time.perf_counter()

@@ -1,7 +1,7 @@
 """The threshold lab's speed on 100 traces of 500 drafted tokens: reading them, a 50 x 50 sweep, calibration, memory.
 
-Run: ``python -m tools.bench.lab``. Exit code 1 where a limit is missed: reading 3 s, sweep 0.5 s, memory 1 GB. Times are of
-the CPU, so that other work on the machine does not count.
+Run: ``PYTHONPATH=.:tools python -m bench.lab``. Exit code 1 where a limit is missed: reading 3 s, sweep 0.5 s, memory 1 GB.
+Times are of the CPU, so that other work on the machine does not count.
 """
 
 from __future__ import annotations

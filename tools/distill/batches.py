@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,11 +95,16 @@ def epoch(examples: Sequence[Example], token_budget: int, seed: int, number: int
     return batches
 
 
-def stream(examples: Sequence[Example], token_budget: int, seed: int, skip: int) -> Iterator[tuple[int, Batch]]:
-    """(epoch, batch) without end, from the ``skip``-th batch on: how a resumed run finds its place."""
+def stream(
+    examples_of: Callable[[int], Sequence[Example]], token_budget: int, seed: int, skip: int
+) -> Iterator[tuple[int, Batch]]:
+    """(epoch, batch) without end, from the ``skip``-th batch on: how a resumed run finds its place.
+
+    ``examples_of`` gives an epoch's conversations; asked again for an epoch, it must give the same.
+    """
     number = 0
     while True:
-        batches = epoch(examples, token_budget, seed, number)
+        batches = epoch(examples_of(number), token_budget, seed, number)
         for chosen in batches[skip:]:
             yield number, collate(chosen)
         skip = max(0, skip - len(batches))

@@ -20,7 +20,7 @@ target. It is distilled from that target alone: every training text was written 
 | file | content |
 | --- | --- |
 | `config.json` | a transformers LlamaConfig |
-| `model-*.safetensors` | bf16: the layers, the final norm{head_rows} and `head_token_ids`, in shards below 10 MB |
+| `model-*.safetensors` | bf16: layers, final norm{head_rows}, `head_token_ids`; each below 10 MB |
 | `model.safetensors.index.json` | which tensor is in which shard |
 
 **Loading.** Token embeddings are not in the files: they are the target's, for input and output alike. The head covers only
@@ -59,10 +59,10 @@ def data_section(run: Path) -> str:
     rows = [[kind, count, 100 * count / kinds.total()] for kind, count in kinds.most_common()]
     conversations, seconds = sum(s["conversations"] for s in shards), sum(s["seconds"] for s in shards)
     text = (
-        f"{conversations:,} conversations, {kinds.total():,} positions sampled from the target ({seconds / 60:.0f} worker-minutes), "
-        "mostly at temperature 0.7, some at 1.0, 0.9 and 0. Prompts are templates times topics, questions over passages that "
-        "the target wrote in earlier shards, and bare user turns that it filled in itself (`tools/distill/prompts.toml`); "
-        "`extra` are questions from a file given with `--extra-prompts`."
+        f"{conversations:,} conversations, {kinds.total():,} positions sampled from the target ({seconds / 60:.0f} minutes of "
+        "workers), mostly at temperature 0.7, some at 1.0, 0.9 and 0. Prompts are templates times topics, questions over "
+        "passages that the target wrote in earlier shards, and bare user turns that it filled in itself "
+        "(`tools/distill/prompts.toml`); `extra` are questions from a file given with `--extra-prompts`."
     )
     return f"## Training text\n\n{text}\n\n{table(['kind', 'positions', '%'], rows)}\n"
 

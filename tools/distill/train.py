@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Settings:
     seed: int = 1
     shards: int = 0
     """Train on so many shards only; 0: all."""
+    follow: bool = False
+    """Let each epoch take in the shards that came since, so that training can go on beside generation."""
 
 
 @torch.no_grad()
@@ -128,9 +130,157 @@ def _plain(settings: Settings) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
 
 
-def _write_state(path: Path, state: dict[str, Any]) -> None:
-    torch.save(state, path.with_suffix(".tmp"))
-    os.replace(path.with_suffix(".tmp"), path)
+class _Library:
+    """The conversations of each epoch; which shards those were is part of the training state."""
+
+    def __init__(self, run: Path, settings: Settings, epochs: list[list[str]]) -> None:
+        self._run, self._settings = run, settings
+        self.epochs = epochs
+        """Names of the shards of each epoch so far."""
+        self._read: dict[str, tuple[list[batching.Example], list[batching.Example]]] = {}
+
+    def of(self, number: int) -> list[batching.Example]:
+        """The training conversations of an epoch."""
+        if number == len(self.epochs):
+            paths = shard_paths(self._run)[: self._settings.shards or None]
+            if not paths:
+                raise SystemExit(f"No shards in {self._run / 'shards'}: run `generate` first.")
+            keep = self.epochs[0] if self.epochs and not self._settings.follow else [p.name for p in paths]
+            self.epochs.append(keep)
+        return [e for name in self.epochs[number] for e in self._shard(name)[0]]
+
+    def held_out(self) -> list[batching.Example]:
+        """The conversations of the first epoch's shards that are never trained on."""
+        return [e for name in self.epochs[0] for e in self._shard(name)[1]]
+
+    def _shard(self, name: str) -> tuple[list[batching.Example], list[batching.Example]]:
+        if name not in self._read:
+            self._read[name] = batching.split(batching.read(self._run / "shards" / name), self._settings.held_out_every)
+        return self._read[name]
+
+
+class _Trainer:
+    """Everything that a training run holds: the draft, its optimiser, its place in the data."""
+
+    def __init__(self, run: Path, out: Path, target: Any, settings: Settings, always: Sequence[int]) -> None:
+        self.out, self.settings, self.target = out, settings, target
+        state = self._read_state()
+        self.library = _Library(run, settings, state["epochs"] if state else [])
+        training = self.library.of(0)
+        self.positions = sum(len(e.hidden) for e in training)
+        batches = batching.epoch(training, settings.tokens, settings.seed, 0)
+        self.usual = self.positions / max(1, len(batches))  # positions of a batch, on average
+        self.head_ids = state["head_ids"] if state else most_used(training, settings.vocabulary, target, always)
+        self.draft = self._new_draft()
+        self.trained = [p for p in self.draft.parameters() if p.requires_grad]
+        self.optimizer = torch.optim.AdamW(
+            [
+                {"params": [p for p in self.trained if p.dim() > 1], "weight_decay": settings.weight_decay},
+                {"params": [p for p in self.trained if p.dim() <= 1], "weight_decay": 0.0},
+            ],
+            lr=settings.rate,
+            betas=(0.9, 0.95),
+            fused=True,
+        )
+        self.step, self.total, self.spent = 0, settings.steps, 0.0
+        if state:
+            self.draft.load_state_dict(state["draft"])
+            self.optimizer.load_state_dict(state["optimizer"])
+            self.step, self.total, self.spent = state["step"], state["total"], state["spent"]
+
+    def _read_state(self) -> dict[str, Any] | None:
+        path = self.out / STATE_NAME
+        if not path.exists():
+            return None
+        state: dict[str, Any] = torch.load(path, map_location=self.target.device, weights_only=True)
+        if state["settings"] != _plain(self.settings):
+            raise SystemExit(f"{path} belongs to other settings ({state['settings']}): choose another --out.")
+        return state
+
+    def _new_draft(self) -> Draft:
+        ids = None if self.head_ids is None else self.head_ids.to(self.target.device)
+        draft = from_target(self.target, self.settings.layers, ids, self.settings.train_head)
+        if self.settings.start:
+            started = load(Path(self.settings.start), self.target.model.embed_tokens.weight)
+            join(draft, started, self.settings.start_at, self.settings.damp)
+        return draft.to(self.target.device)
+
+    def save_state(self) -> None:
+        """Writes the checkpoint, whole or not at all."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        state = {
+            "settings": _plain(self.settings),
+            "head_ids": self.head_ids,
+            "epochs": self.library.epochs,
+            "draft": self.draft.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "step": self.step,
+            "total": self.total,
+            "spent": self.spent,
+        }
+        path = self.out / STATE_NAME
+        torch.save(state, path.with_suffix(".tmp"))
+        os.replace(path.with_suffix(".tmp"), path)
+
+    def batches(self) -> Iterator[tuple[int, batching.Batch]]:
+        """(epoch, batch) from the present step to the last."""
+        stream = batching.stream(self.library.of, self.settings.tokens, self.settings.seed, self.step)
+        while not self.total or self.step < self.total:
+            yield next(stream)
+
+    def update(self, batch: batching.Batch) -> tuple[float, float]:
+        """One step of the optimiser; (loss, overlap), summed over the batch's positions."""
+        device = self.target.device
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate_at(self.step, self.total or self.settings.warmup + 1, self.settings)
+        batch = batching.Batch(batch.ids.to(device), batch.where.to(device), batch.target_hidden.to(device))
+        weight = mix(self.step / self.total if self.total else 0.0, self.settings)
+        with torch.autocast(device.type, torch.bfloat16):
+            loss, overlap = loss_of(self.draft, batch, weight, self.settings)
+        (loss / self.usual).backward()
+        torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.step += 1
+        return float(loss.detach()), float(overlap)
+
+    def fix_total(self) -> None:
+        """Once, at the end of the warm-up: as many steps as the minutes have room for at the speed so far."""
+        self.total = max(self.step + 1, int(self.step * self.settings.minutes * 60 / self.spent))
+        self.save_state()
+
+    def held_out(self) -> tuple[float, int]:
+        """(mean overlap, positions) on the conversations kept apart."""
+        return beta(self.draft, self.library.held_out(), self.target, self.settings.temperature)
+
+    def start_event(self) -> dict[str, Any]:
+        """What the log says when a run starts or goes on."""
+        return {
+            "event": "start",
+            "step": self.step,
+            "settings": _plain(self.settings),
+            "shards": len(self.library.epochs[0]),
+            "positions": self.positions,
+            "threads": torch.get_num_threads(),
+            "device": str(self.target.device),
+            "covered": self.draft.covered,
+            "trained": sum(p.numel() for p in self.trained),
+        }
+
+
+class _Course:
+    """Means since the last line of the log."""
+
+    def __init__(self) -> None:
+        self.at = time.time()
+        self.loss = self.overlap = 0.0
+        self.positions = 0
+
+    def add(self, loss: float, overlap: float, positions: int) -> None:
+        self.loss, self.overlap, self.positions = self.loss + loss, self.overlap + overlap, self.positions + positions
+
+    def shown(self) -> dict[str, float]:
+        return {"loss": round(self.loss / self.positions, 4), "overlap": round(self.overlap / self.positions, 4)}
 
 
 def train(
@@ -146,86 +296,34 @@ def train(
     after_step: Callable[[int], None] = lambda step: None,
 ) -> Draft:
     """Trains in folder ``out`` on the shards of ``run``; continues from ``out``'s state where there is one."""
-    device = target.device
-    paths = shard_paths(run)[: settings.shards or None]
-    if not paths:
-        raise SystemExit(f"No shards in {run / 'shards'}: run `generate` first.")
-    examples = [e for path in paths for e in batching.read(path)]
-    training, held_out = batching.split(examples, settings.held_out_every)
-    positions = sum(len(e.hidden) for e in training)
-    head_ids = most_used(training, settings.vocabulary, target, always)
-    draft = from_target(target, settings.layers, None if head_ids is None else head_ids.to(device), settings.train_head)
-    if settings.start:
-        join(draft, load(Path(settings.start), target.model.embed_tokens.weight), settings.start_at, settings.damp)
-    draft.to(device)
-    matrices = [p for p in draft.parameters() if p.requires_grad and p.dim() > 1]
-    vectors = [p for p in draft.parameters() if p.requires_grad and p.dim() <= 1]
-    optimizer = torch.optim.AdamW(
-        [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": vectors, "weight_decay": 0.0}],
-        lr=settings.rate,
-        betas=(0.9, 0.95),
-        fused=True,
-    )
-    step, total, spent, state_path = 0, settings.steps, 0.0, out / STATE_NAME
-    if state_path.exists():
-        state = torch.load(state_path, map_location=device, weights_only=True)
-        if state["settings"] != _plain(settings):
-            raise SystemExit(f"{state_path} belongs to other settings ({state['settings']}): choose another --out.")
-        draft.load_state_dict(state["draft"])
-        optimizer.load_state_dict(state["optimizer"])
-        step, total, spent = state["step"], state["total"], state["spent"]
-    out.mkdir(parents=True, exist_ok=True)
-    plain = _plain(settings)
-    log(out, event="start", step=step, settings=plain, shards=len(paths), positions=positions, threads=torch.get_num_threads(),
-        device=str(device), covered=draft.covered, trained=sum(p.numel() for p in matrices + vectors))  # fmt: skip
-    usual = positions / max(1, len(batching.epoch(training, settings.tokens, settings.seed, 0)))  # loss positions per batch
-
-    def state_now() -> dict[str, Any]:
-        return {"draft": draft.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "total": total,
-                "spent": spent, "settings": plain}  # fmt: skip
-
-    bar = tqdm(total=total or None, initial=step, unit="step", desc="train", mininterval=5)
-    saved_at = logged_at = time.time()
-    began = time.time() - spent
-    seen = recent_positions = 0
-    recent = recent_loss = 0.0
-    for number, batch in batching.stream(training, settings.tokens, settings.seed, step):
-        if total and step >= total:
-            break
-        rate = rate_at(step, total or settings.warmup + 1, settings)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        batch = batching.Batch(batch.ids.to(device), batch.where.to(device), batch.target_hidden.to(device))
-        with torch.autocast(device.type, torch.bfloat16):
-            loss, overlap = loss_of(draft, batch, mix(step / total if total else 0.0, settings), settings)
-        (loss / usual).backward()
-        torch.nn.utils.clip_grad_norm_(matrices + vectors, 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
-        step += 1
-        spent = time.time() - began
-        seen, recent_positions = seen + len(batch.where), recent_positions + len(batch.where)
-        recent, recent_loss = recent + float(overlap), recent_loss + float(loss.detach())
-        if not total and step == settings.warmup:
-            total = max(step + 1, int(step * settings.minutes * 60 / spent))
-            bar.total = total
-            _write_state(state_path, state_now())  # the number of steps is fixed from here on
+    trainer = _Trainer(run, out, target, settings, always)
+    log(out, **trainer.start_event())
+    bar = tqdm(total=trainer.total or None, initial=trainer.step, unit="step", desc="train", mininterval=5)
+    began, saved_at, course = time.time() - trainer.spent, time.time(), _Course()
+    for epoch, batch in trainer.batches():
+        loss, overlap = trainer.update(batch)
+        trainer.spent = time.time() - began
+        course.add(loss, overlap, len(batch.where))
+        if not trainer.total and trainer.step == settings.warmup:
+            trainer.fix_total()
+            bar.total = trainer.total
         bar.update(1)
-        if time.time() - logged_at > log_seconds or step == total:
-            shown = {"loss": round(recent_loss / recent_positions, 4), "overlap": round(recent / recent_positions, 4)}
-            bar.set_postfix(shown, refresh=False)
-            log(out, event="progress", step=step, total=total, epoch=number, rate=round(rate, 7), spent=round(spent, 1),
-                per_second=round(seen / (time.time() - began), 1), **shown)  # fmt: skip
-            recent = recent_loss = 0.0
-            recent_positions, logged_at = 0, time.time()
+        step = trainer.step
+        if time.time() - course.at > log_seconds or step == trainer.total:
+            per_second = round(course.positions / max(1e-9, time.time() - course.at), 1)
+            progress = {"step": step, "total": trainer.total, "epoch": epoch, "shards": len(trainer.library.epochs[epoch])}
+            log(out, event="progress", **progress, spent=round(trainer.spent, 1), per_second=per_second, **course.shown())
+            bar.set_postfix(course.shown(), refresh=False)
+            course = _Course()
         if evaluate_steps and step % evaluate_steps == 0:
-            log(out, event="held out", step=step, overlap=round(beta(draft, held_out, target, settings.temperature)[0], 4))
+            log(out, event="held out", step=step, overlap=round(trainer.held_out()[0], 4))
         if (save_steps and step % save_steps == 0) or time.time() - saved_at > save_seconds:
-            _write_state(state_path, state_now())
+            trainer.save_state()
             saved_at = time.time()
         after_step(step)
-    _write_state(state_path, state_now())
-    mean, count = beta(draft, held_out, target, settings.temperature)
-    log(out, event="done", step=step, spent=round(spent, 1), held_out_overlap=round(mean, 4), held_out_positions=count)
-    save(draft, out / "draft")
-    return draft
+    trainer.save_state()
+    mean, count = trainer.held_out()
+    spent = round(trainer.spent, 1)
+    log(out, event="done", step=trainer.step, spent=spent, held_out_overlap=round(mean, 4), held_out_positions=count)
+    save(trainer.draft, out / "draft")
+    return trainer.draft
