@@ -2,6 +2,8 @@
 
 import { h, svg, fixed, probability, visibleText } from "./dom.js";
 import { spaced } from "./bytes.js";
+import { goto } from "./learn/goto.js";
+import { plainWords } from "./learn/plain_words.js";
 import { SOURCE_WORDS } from "./words.js";
 
 const SUB = (symbol, index) => h("span.ez-sub", {}, symbol, h("sub", {}, index));
@@ -46,11 +48,18 @@ export class Details {
     if (!token.target_top) return this.#draftOnly(token);
     const verdict = this.store.verdict(entry);
     return [
+      this.#plainly(entry),
       entry.region === "exact" && !entry.changed ? null : this.#caution(entry),
       h("dl.ez-rule", {}, this.#sdTest(token, verdict), this.#gateTest(entry, verdict), this.#outcome(entry)),
       this.#closeness(token),
       lists(token, this.store.gate.k),
     ];
+  }
+
+  /** The verdict for a newcomer, and the way to the chapter on it. */
+  #plainly(entry) {
+    const { text, chapter } = plainWords(entry);
+    return h("p.ez-plainly", {}, `${text} `, h("button.ez-link", { type: "button", onclick: () => goto(chapter) }, "Learn the rule"));
   }
 
   #caution(entry) {

@@ -8,6 +8,8 @@ import { Rounds } from "./charts/rounds.js";
 import { Cards } from "./cards.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
+import { Hint } from "./learn/hint.js";
+import { Learn } from "./learn/shell.js";
 import { Figure } from "./plot.js";
 import { storeOf } from "./store.js";
 import { TokenText } from "./text.js";
@@ -32,6 +34,8 @@ const VIEWS = {
   },
   status: (element, { props, watch }) => new Status(element, props, watch),
   saver: (element, { props, watch }) => saver(props, watch),
+  hint: (element, { props }) => new Hint(element, storeOf(props.store), props.examples),
+  learn: (element, context) => new Learn(element, context),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),
 };
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import gradio as gr
 
-from easd_viz.ui import run
+from easd_viz.ui import learn, run
 from easd_viz.ui.components import PairLabel
 from easd_viz.views import theme
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
-TABS: list[tuple[str, Callable[[], Any]]] = [("Run", run.build)]
+TABS: list[tuple[str, Callable[[], Any]]] = [("Run", run.build), ("Learn", learn.build)]
 """(name, what builds the tab); in the order of the page."""
 
 

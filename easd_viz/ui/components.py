@@ -15,6 +15,7 @@ component      what it is, what it takes
                ``layout.uirevision`` stays. Event: ``select`` (index = [trace, point], value = the point's ``customdata``).
 ``Status``     A line that says where a run stands: ``status(...)`` makes its value. Announced to screen readers.
 ``Saver``      Hands the visitor a file: set its value to ``download(name, mime, text)``.
+``Hint``       A line on what to look at in the recorded example that a store shows, and the way to the Learn tab.
 ``PairLabel``  The models, device and dtype of a store's trace, for the page's header.
 =============  ============================================================================================================
 
@@ -26,6 +27,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
@@ -96,6 +98,13 @@ class PairLabel(Slot):
 
     def __init__(self, value: Any = None, *, store: str = "run", **more: Any) -> None:
         super().__init__(value, store=store, **more)
+
+
+class Hint(Slot):
+    view = "hint"
+
+    def __init__(self, value: Any = None, *, store: str = "run", examples: Sequence[dict[str, Any]] = (), **more: Any) -> None:
+        super().__init__(value, store=store, examples=list(examples), **more)
 
 
 class TraceChart(Slot):

@@ -55,7 +55,7 @@ function recordedNumbers(store) {
 function gammaBars(all, gamma, best) {
   const most = Math.max(1.2, ...all);
   return [
-    h("b.ez-one", { "--at": `${100 / most}%` }, h("span", {}, "1×")),
+    h("b.ez-one", { "--one": 1 / most }, h("span", {}, "1×")),
     ...all.map((value, i) =>
       h(
         `div${i + 1 === gamma ? ".is-now" : ""}${i + 1 === best ? ".is-best" : ""}`,
