@@ -28,7 +28,7 @@ export function distribution(title, top, { size = 10, mark = null, counts = null
       "ol",
       {},
       shown.map(([id, text, prob]) => row(word(text), prob, id)),
-      row(h("span.ez-rest", {}, "all the others"), rest, null),
+      row(h("span.ez-rest", {}, "all others"), rest, null),
     ),
   );
 }

@@ -45,7 +45,7 @@ export class Presenter {
 
   #draw() {
     const { rounds } = this.store.trace;
-    this.where.textContent = `round ${this.round + 1} of ${rounds.length}`;
+    this.where.textContent = `round ${this.round}, the last is ${rounds.length - 1}`;
     [...this.phases.children].forEach((item, i) => {
       item.classList.toggle("is-on", i === this.beat);
       item.classList.toggle("is-done", i < this.beat);

@@ -40,7 +40,7 @@ export class RoundStage {
     const round = this.store.trace.rounds[index];
     const emitted = this.#emitted(round);
     const before = textBeforeRound(this.store, index, 150);
-    this.text.replaceChildren(h("span", {}, before || "(the answer begins)"), ...(beat >= 3 ? emitted : [h("span.ez-caret", { "aria-hidden": "true" })]));
+    this.text.replaceChildren(h("span", {}, before || "The answer: "), ...(beat >= 3 ? emitted : [h("span.ez-caret", { "aria-hidden": "true" })]));
     this.columns.replaceChildren(...round.drafted.map((token) => this.#column(token, beat)), this.#last(round, beat));
     this.element.dataset.beat = BEATS[beat];
   }
@@ -63,7 +63,7 @@ export class RoundStage {
       h("code.ez-guess", {}, visibleText(token)),
       line("q", probability(token.draft_prob), true),
       line("p", probability(token.target_prob), beat >= 1),
-      line("u vs p/q", test, beat >= 2),
+      line("u, p/q", test, beat >= 2),
       h("span.ez-outcome", {}, beat >= 2 ? [h("span", { "aria-hidden": "true" }, `${GLYPH[token.outcome]} `), token.outcome] : " "),
     );
   }

@@ -121,7 +121,7 @@ export class Learn {
     this.back.textContent = `‹ ${title(this.at - 1 < 0 ? 0 : this.at - 1)}`;
     this.on.textContent = `${title(Math.min(this.at + 1, CHECKS))} ›`;
     const why = this.at < CHECKS ? CHAPTERS[this.at].why : this.checks.why;
-    this.why.replaceChildren(...why.map((text) => h("p", {}, text)));
+    this.why.replaceChildren(...why.map((text) => h("p", {}, formulas(text))));
   }
 
   #drawChapter() {
@@ -158,6 +158,15 @@ export class Learn {
     if (!this.store.trace) return;
     this.presenter = new Presenter(this.store, this.examples[this.pick.selectedIndex].title, { round: this.round ?? 0, onLeave: (round) => (this.round = round) });
   }
+}
+
+/** Text with its formulas set: H_draft with an index, e^H and α^(γ+1) with an exponent. */
+function formulas(text) {
+  return text.split(/([Hτ]_(?:draft|target)|\^\([^)]*\)|\^H)/).map((part) => {
+    if (part.startsWith("^")) return h("sup", {}, part.slice(1).replace(/^\((.*)\)$/, "$1"));
+    const [symbol, index] = part.split("_");
+    return index && /^[Hτ]$/.test(symbol) ? h("span.ez-sub", {}, symbol, h("sub", {}, index)) : part;
+  });
 }
 
 /** A trace file as a store takes it: its own lines, as strings. */

@@ -9,7 +9,7 @@ import { decided, textBefore } from "../text_before.js";
 export const agreement = {
   title: "Agreement",
   why: [
-    "Two models can be unsure in two ways: torn between the same few tokens, or each between its own. The first says that the position itself is open. The second says that the draft has lost the thread.",
+    "Two models can be unsure in two ways: torn between the same few tokens, or each between its own. The first says that the position itself is open. The second says that they see different continuations.",
     "The overlap tells them apart: take the k likeliest tokens of both, and see which share of them stands in both lists. It looks at the names on the lists alone, not at their order or their probabilities.",
   ],
   make(body, { store }) {

@@ -31,7 +31,7 @@ export const draftVerify = {
       stage.show(round, beat);
       [...beats.children].forEach((button, i) => button.setAttribute("aria-pressed", i === beat));
       says.textContent = sentence(rounds[round], beat);
-      move.where.textContent = `round ${round + 1} of ${rounds.length}`;
+      move.where.textContent = `round ${round} / ${rounds.length - 1}`;
       move.back.disabled = round === 0;
       move.on.disabled = round === rounds.length - 1;
       time.replaceChildren(clock(rounds[round]));

@@ -11,8 +11,8 @@ const SIDES = { target: ["target_entropy", "target_top"], draft: ["draft_entropy
 export const uncertainty = {
   title: "Sure and unsure",
   why: [
-    "Some tokens have to come: the end of a name, the second half of a word. Others could be anything. Entropy puts a number to it: H = −Σ p ln p, in nats. It is 0 when one token has all the probability, and ln n when n tokens have equal shares.",
-    "Read e^H as a die: the model is as unsure as if it threw one with that many sides.",
+    "Some tokens have to come: the end of a name, the second half of a word. Others could be anything. Entropy puts a number to it: H = −Σ p ln p, in nats. It is 0 when one token has all the probability, and ln n when n tokens have equal shares.",
+    "Read e^H as the sides of a die: the model is as unsure as if it threw one with that many sides.",
   ],
   make(body, { store }) {
     const entries = decided(store);
