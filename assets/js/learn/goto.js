@@ -9,10 +9,15 @@ export const GATE = 5;
 /** Open the Learn tab at a chapter. */
 export function goto(chapter) {
   wanted = chapter;
-  const tab = [...document.querySelectorAll('.ez-tabs [role="tab"]')].find((button) => button.textContent.trim() === "Learn");
-  tab?.click();
+  learnTab()?.click();
   window.scrollTo({ top: 0 });
   arrive();
+}
+
+/** On a narrow page the tab's button may be in the menu of those that found no room. */
+function learnTab() {
+  const inMenu = [...document.querySelectorAll(".ez-tabs .overflow-dropdown button")].find((button) => button.textContent.trim() === "Learn");
+  return document.querySelector('.ez-tabs [data-tab-id="learn"]') ?? inMenu;
 }
 
 /** The Learn tab says how a chapter is opened; one that was asked for before is opened now. */

@@ -38,6 +38,7 @@ export class Quiz {
       return;
     }
     this.answered = false;
+    this.box.dataset.key = this.entry.key;
     this.buttons = this.choices.map((outcome) => this.#button(outcome));
     this.reveal = h("div.ez-reveal", { role: "status" });
     this.box.replaceChildren(
