@@ -1,6 +1,7 @@
 # make run: the app on http://127.0.0.1:7860.  make test: lint, types, all tests.  make bench: docs/BENCHMARKS.md.
 PYTHON ?= python3
 BIN := .venv/bin
+WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: run test lint bench screenshots clean
@@ -26,7 +27,7 @@ lint: .venv/dev
 
 test: lint
 	$(BIN)/python tools/ensure_chromium.py
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
 bench: .venv/dev
 	$(BIN)/python tools/ensure_chromium.py

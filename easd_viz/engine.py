@@ -60,6 +60,15 @@ class Pair(Protocol):
     def context_length(self) -> int: ...
 
 
+LAWS: Mapping[Source, str] = {
+    "residual": "from_residual",
+    "target": "from_target",
+    "target_excluding_draft": "excluding",
+    "bonus": "from_target",
+}
+"""The packed candidate that a source's token is."""
+
+
 class EngineError(UserError):
     """A run that cannot begin or go on: says why and what to do."""
 
@@ -236,7 +245,7 @@ class Decoding(Iterator[Step]):
         last = position + len(tokens)
         if on_path and last < self._end:
             source: Source = "target" if self._config.mode == "target" else "bonus"
-            emitted = _emitted(last, source, rows[-1].drawn("from_target"), rows[-1], draws.emit[-1])
+            emitted = _emitted(last, source, rows[-1].drawn(LAWS[source]), rows[-1], draws.emit[-1])
         return tuple(tokens), emitted
 
     def _judge(self, row: Row, u: float) -> _Judged:
@@ -255,7 +264,7 @@ class Decoding(Iterator[Step]):
 
     def _replacement(self, row: Row, position: int, outcome: Outcome, u: float) -> Emitted:
         source: Source = "residual" if outcome == "rejected" else SOURCE_OF_REPLACEMENT[self._config.resample]
-        drawn = row.drawn("from_residual" if outcome == "rejected" else "resampled")
+        drawn = row.drawn(LAWS[source])
         if drawn.prob == 0 or (outcome == "gated" and not can_resample(row.numbers["target_prob"], self._gate)):
             raise EngineError(
                 f"the token at position {position} can't be {outcome}: the law its replacement is drawn from ({source}) is empty "

@@ -92,7 +92,7 @@ def compare(pair: Pair, prompt_ids: Sequence[int], answer_ids: Sequence[int], ca
     entropies = [sampling.entropy(sampling.distribution(x, config.temperature)).tolist() for x in (draft, target)]
     return Answer(
         category,
-        tuple(sampling.acceptance_mass(p, q).tolist()),
+        tuple(sampling.common(p, q).sum(-1).tolist()),
         tuple((draft.argmax(-1) == target.argmax(-1)).tolist()),
         tuple(entropies[0]),
         tuple(entropies[1]),

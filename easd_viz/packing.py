@@ -45,7 +45,7 @@ class Row:
         return int(self.numbers["token_id"])
 
     def drawn(self, law: str) -> Drawn:
-        """The candidate ``from_residual``, ``resampled`` (the gate's replacement) or ``from_target``."""
+        """The candidate ``from_residual``, ``from_target`` or, where that is the resampling rule, ``excluding`` the draft."""
         n = self.numbers
         return Drawn(int(n[f"{law}_id"]), n[f"{law}_prob"], n[f"{law}_target_prob"])
 
@@ -85,7 +85,7 @@ def pack(drafted: Drafted, target_logits: Tensor, uniforms: Sequence[float], con
     emit = torch.tensor(uniforms, device=device)
     columns = {
         "target_entropy": sampling.entropy(full),
-        "target_infinite": 1 - torch.isfinite(target_logits).all(-1).float(),
+        "target_infinite": (~sampling.all_finite(target_logits)).float(),
         **_draw("from_target", p, p, emit),
     }
     top = _top(full, config, lists)
@@ -124,7 +124,7 @@ def _draft_side(drafted: Drafted, config: Config, lists: bool) -> tuple[dict[str
         "token_id": drafted.ids.float(),
         "draft_prob": _at(drafted.q, drafted.ids),
         "draft_entropy": sampling.entropy(full),
-        "draft_infinite": 1 - torch.isfinite(drafted.logits).all(-1).float(),
+        "draft_infinite": (~sampling.all_finite(drafted.logits)).float(),
     }
     return columns, _top(full, config, lists)
 
@@ -132,18 +132,17 @@ def _draft_side(drafted: Drafted, config: Config, lists: bool) -> tuple[dict[str
 def _compare(drafted: Drafted, p: Tensor, logits: Tensor, emit: Tensor, config: Config, lists: bool) -> dict[str, Tensor]:
     """What needs both models, per drafted token; p and logits are the target's, [gamma, vocab]. Columns [gamma]."""
     greedy = config.temperature == 0
-    replacement = p if config.resample == "target" else sampling.excluding(p, logits, drafted.ids, greedy)
-    columns = {
-        "target_prob": _at(p, drafted.ids),
-        **_draw("from_residual", sampling.residual(p, drafted.q), p, emit),
-        **_draw("resampled", replacement, p, emit),
-    }
+    residual = sampling.residual(p, drafted.q)
+    columns = {"target_prob": _at(p, drafted.ids), **_draw("from_residual", residual, p, emit)}
+    if config.resample == "exclude":
+        columns |= _draw("excluding", sampling.excluding(p, logits, drafted.ids, greedy), p, emit)
     if lists:
-        beta = sampling.acceptance_mass(p, drafted.q)
+        both = sampling.common(p, drafted.q)
+        beta = both.sum(-1).clamp_(max=1.0)
         columns |= {
             "beta": beta,
-            "tv_target": sampling.tv_target(p, drafted.q, beta),
-            "tv_exclude": sampling.tv_exclude(p, drafted.q, greedy),
+            "tv_target": sampling.tv_target(p, residual, beta),
+            "tv_exclude": sampling.tv_exclude(p, residual, both, greedy),
         }
     return columns
 

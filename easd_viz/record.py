@@ -49,25 +49,23 @@ def record(
     """
     from easd_viz.engine import decode
 
-    trace = Trace(_header(pair, prompt, config, parent), tuple(resume), None)
-    decoding = decode(pair, prompt.token_ids, config, resume, trace.forced)
+    header = _header(pair, prompt, config, parent)
+    decoding = decode(pair, prompt.token_ids, config, resume, {} if parent is None else parent.forced)
+    trace = Trace(replace(header, extra={**header.extra, "prefill_ms": decoding.prefill_ms}), tuple(resume), None)
     yield trace
-    started = time.perf_counter()
     for step in decoding:
         trace = replace(trace, steps=(*trace.steps, with_text(step, pair.tokenizer)))
         if decoding.stop_reason is None:
             yield trace
     assert decoding.stop_reason is not None
-    wall_ms = (time.perf_counter() - started) * 1e3
-    yield finish(trace, decoding.stop_reason, pair.tokenizer, prefill_ms=decoding.prefill_ms, wall_ms=wall_ms)
+    yield finish(trace, decoding.stop_reason, pair.tokenizer)
 
 
-def finish(
-    trace: Trace, reason: StopReason, tokenizer: Tokenizer, *, prefill_ms: float = 0.0, wall_ms: float | None = None
-) -> Trace:
-    """The trace with a footer. Without ``wall_ms`` the steps' own times are added up."""
-    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps) if wall_ms is None else wall_ms
-    return replace(trace, footer=Footer(reason, tokenizer.decode(trace.token_ids), prefill_ms, spent))
+def finish(trace: Trace, reason: StopReason, tokenizer: Tokenizer) -> Trace:
+    """The trace with a footer. Its wall time is the steps' own, so that what a caller does between two steps is not in it."""
+    wall_ms = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
+    prefill_ms = float(trace.header.extra.get("prefill_ms", 0.0))
+    return replace(trace, footer=Footer(reason, tokenizer.decode(trace.token_ids), prefill_ms, wall_ms))
 
 
 def _header(pair: Pair, prompt: Prompt, config: Config, parent: Parent | None) -> Header:
@@ -86,9 +84,12 @@ def _header(pair: Pair, prompt: Prompt, config: Config, parent: Parent | None) -
 
 
 def with_text(step: Step, tokenizer: Tokenizer) -> Step:
-    """The engine's step with the texts of all its tokens."""
+    """The engine's step with the texts of all its tokens; what attaching them takes counts as recording."""
+    started = time.perf_counter()
     emitted = None if step.emitted is None else _emitted_text(step.emitted, tokenizer)
-    return replace(step, drafted=tuple(_token_text(t, tokenizer) for t in step.drafted), emitted=emitted)
+    drafted = tuple(_token_text(t, tokenizer) for t in step.drafted)
+    spent = (time.perf_counter() - started) * 1e3
+    return replace(step, drafted=drafted, emitted=emitted, record_ms=step.record_ms + spent)
 
 
 def _token_text(token: Token, tokenizer: Tokenizer) -> Token:

@@ -47,9 +47,14 @@ def _outside_nucleus(logits: Tensor, top_p: float) -> Tensor:
 
 
 def entropy(probs: Tensor) -> Tensor:
-    """H = -sum p ln p over the full vocabulary, nats. [n, vocab] -> [n]."""
-    terms: Tensor = torch.special.entr(probs)
-    return terms.sum(-1)
+    """H = -sum p ln p over the full vocabulary, nats; 0 ln 0 is 0. [n, vocab] -> [n]."""
+    logs = probs.clamp(min=torch.finfo(probs.dtype).tiny).log_()
+    return logs.mul_(probs).sum(-1).neg_()
+
+
+def all_finite(logits: Tensor) -> Tensor:
+    """Whether every logit is: a sum is finite only then (NaN and the infinities stay in it). [n, vocab] -> [n] bool."""
+    return torch.isfinite(logits.sum(-1, dtype=torch.float32))
 
 
 def inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
@@ -60,7 +65,8 @@ def inverse_cdf(weights: Tensor, uniforms: Tensor) -> Tensor:
     """
     rows, vocab = weights.shape
     wide = torch.float32 if weights.device.type == "mps" else torch.float64
-    padded = torch.nn.functional.pad(weights, (0, -vocab % BLOCK)).view(rows, -1, BLOCK)
+    padded = weights if vocab % BLOCK == 0 else torch.nn.functional.pad(weights, (0, -vocab % BLOCK))
+    padded = padded.view(rows, -1, BLOCK)
     ends = padded.sum(-1, dtype=wide).cumsum(-1)  # [n, blocks]
     aim = uniforms.to(wide).unsqueeze(-1) * ends[:, -1:]  # [n, 1]
     block = torch.searchsorted(ends, aim).clamp_(max=ends.shape[-1] - 1)  # [n, 1]
@@ -88,34 +94,37 @@ def excluding(p: Tensor, logits: Tensor, token_ids: Tensor, greedy: bool) -> Ten
     return p.scatter(-1, index, 0.0)
 
 
-def acceptance_mass(p: Tensor, q: Tensor) -> Tensor:
-    """beta = sum over v of min(p(v), q(v)): SD's acceptance probability at a position. [n, vocab] -> [n]."""
-    return torch.minimum(p, q).sum(-1).clamp_(max=1.0)
+def common(p: Tensor, q: Tensor) -> Tensor:
+    """min(p, q): its sum is beta, SD's acceptance probability at a position. [n, vocab] -> [n, vocab]."""
+    return torch.minimum(p, q)
 
 
-def tv_target(p: Tensor, q: Tensor, beta: Tensor) -> Tensor:
-    """Total variation between p and the emitted law with the gate open, rule ``target``: beta p + max(p - q, 0). -> [n]."""
-    law = beta.unsqueeze(-1) * p + residual(p, q)
-    return _total_variation(law, p)
+def tv_target(p: Tensor, residual: Tensor, beta: Tensor) -> Tensor:
+    """Total variation between p and the emitted law with the gate open, rule ``target``: beta p + max(p - q, 0).
+
+    p and residual [n, vocab], beta [n] -> [n].
+    """
+    return _half_sum((residual - p * (1 - beta).unsqueeze(-1)).abs_())
 
 
-def tv_exclude(p: Tensor, q: Tensor, greedy: bool) -> Tensor:
+def tv_exclude(p: Tensor, residual: Tensor, both: Tensor, greedy: bool) -> Tensor:
     """The same under rule ``exclude``: P(y) = sum over x != y of min(p, q)(x) p(y) / (1 - p(x)) + max(p - q, 0)(y). -> [n].
 
-    Where p(x) = 1 the drafted token is kept, as nothing is left to draw from. At temperature 0 the law is one-hot at the
-    target's second choice wherever both models agree, so it is beta itself.
+    p, residual and ``both`` = min(p, q) are [n, vocab]. Where p(x) = 1 the drafted token is kept, as nothing is left to draw
+    from. At temperature 0 the law is one-hot at the target's second choice wherever both models agree, so it is beta itself.
     """
-    both = torch.minimum(p, q)
     if greedy:
         return both.sum(-1)
-    best = p.argmax(-1, keepdim=True)
-    rest_of_best = p.scatter(-1, best, 0.0).sum(-1, keepdim=True)  # 1 - p would lose its digits where p is near 1
-    rest = (1 - p).scatter(-1, best, rest_of_best)
-    certain = p >= 1
-    weight = torch.where(certain, 0.0, both / rest.clamp(min=torch.finfo(p.dtype).tiny))
-    law = p * (weight.sum(-1, keepdim=True) - weight) + residual(p, q) + torch.where(certain, both, 0.0)
-    return _total_variation(law, p)
+    most, best = p.max(-1, keepdim=True)
+    wide = torch.float32 if p.device.type == "mps" else torch.float64
+    rest_of_best = (p.sum(-1, keepdim=True, dtype=wide) - most).to(p.dtype)  # 1 - p would lose its digits where p is near 1
+    rest = (1 - p).scatter_(-1, best, rest_of_best.clamp_(min=torch.finfo(p.dtype).tiny))
+    weight = both / rest
+    kept = torch.where(most >= 1, both.gather(-1, best), 0.0)
+    weight.scatter_(-1, best, torch.where(most >= 1, 0.0, weight.gather(-1, best)))
+    moved = (weight.sum(-1, keepdim=True) - 1 - weight).mul_(p).add_(residual).scatter_add_(-1, best, kept)
+    return _half_sum(moved.abs_())
 
 
-def _total_variation(a: Tensor, b: Tensor) -> Tensor:
-    return ((a - b).abs().sum(-1) / 2).clamp_(max=1.0)
+def _half_sum(differences: Tensor) -> Tensor:
+    return (differences.sum(-1) / 2).clamp_(max=1.0)

@@ -72,9 +72,9 @@ class Config:
         _one_of("mode", self.mode, MODES)
         _one_of("resample", self.resample, RESAMPLES)
         _integer("gamma", self.gamma, 0 if self.mode == "target" else 1, 16)
-        _number("temperature", self.temperature, 0, 100)
+        _number("temperature", self.temperature, 0, 10)
         if 0 < self.temperature < 0.01:
-            raise TraceError(f"temperature must be 0 (greedy) or from 0.01 to 100; it is {self.temperature}")
+            raise TraceError(f"temperature must be 0 (greedy) or from 0.01 to 10; it is {self.temperature}")
         _integer("top_k", self.top_k, 0, 10**9)
         _number("top_p", self.top_p, 0, 1)
         if self.top_p == 0:

@@ -18,7 +18,7 @@ from tiny import make_config, make_model, make_tokenizer
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from distill import data, draft  # noqa: E402
+from distill import data, draft, parallel  # noqa: E402
 from distill import train as training  # noqa: E402
 from distill_draft import load_target  # noqa: E402
 
@@ -189,6 +189,25 @@ def test_other_settings_are_refused(target: Path, run: Path, whole: Path) -> Non
     model, _ = load_target(str(target))
     with pytest.raises(SystemExit, match="other settings"):
         training.train(run, whole, model, training.Settings(**SETTINGS | {"steps": 9}))
+
+
+def test_two_processes_train_one_draft(target: Path, run: Path, whole: Path, tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "tools" / "distill_draft.py"), "train", "--target", str(target), "--run", str(run)]
+    command += ["--out", str(tmp_path), "--layers", "0,2", "--vocabulary", "200", "--tokens", "128", "--warmup", "2"]
+    done = subprocess.run([*command, "--steps", "12", "--workers", "2"], cwd=ROOT, capture_output=True, check=False)
+    assert done.returncode == 0, f"training in two processes failed:\n{done.stderr.decode()[-1500:]}"
+    assert events(tmp_path, "done")[-1]["step"] == 12, "it did not reach its last step"
+    assert weights(tmp_path).keys() == weights(whole).keys(), "two processes write other tensors than one"
+
+
+def test_gradients_of_a_team_are_summed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Against a stand-in for the other process, whose gradients are twice this one's."""
+    parameters = [torch.nn.Parameter(torch.zeros(2, 3)), torch.nn.Parameter(torch.zeros(4))]
+    for number, p in enumerate(parameters):
+        p.grad = torch.full_like(p, number + 1.0)
+    monkeypatch.setattr(parallel.dist, "all_reduce", lambda flat: flat.mul_(3))
+    parallel.Team(0, 2).add_gradients(parameters)
+    assert [p.grad.unique().tolist() for p in parameters] == [[3.0], [6.0]], "each gradient must be the sum over the team"
 
 
 def test_draft_folder_loads_as_written(whole: Path, target: Path) -> None:

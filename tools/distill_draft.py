@@ -64,6 +64,10 @@ def run_generate(args: argparse.Namespace) -> None:
 
 def run_train(args: argparse.Namespace) -> None:
     """Trains one draft; the same command again goes on where it was killed."""
+    from distill import parallel
+
+    if args.workers > 1 and parallel.SIZE not in os.environ:
+        raise SystemExit(parallel.lead(args.workers))
     from distill.train import Settings, train
 
     target, tokenizer = load_target(args.target)
@@ -72,7 +76,7 @@ def run_train(args: argparse.Namespace) -> None:
     if not settings.steps and not settings.minutes:
         raise SystemExit("Say how long: --steps N or --minutes M.")
     train(args.run, args.out, target, settings, _always(tokenizer), save_seconds=args.save_seconds, save_steps=args.save_steps,
-          evaluate_steps=args.evaluate_steps)  # fmt: skip
+          evaluate_steps=args.evaluate_steps, stop_after=args.stop_after, team=parallel.join())  # fmt: skip
 
 
 def run_evaluate(args: argparse.Namespace) -> None:
@@ -143,8 +147,10 @@ def main() -> None:
     verb = add("train", run_train)
     verb.add_argument("--out", type=Path, required=True, help="folder of this training: state, log, draft")
     _add_settings(verb)
+    verb.add_argument("--workers", type=int, default=1, help="processes that share each step; 2 where a CPU is busy otherwise")
     verb.add_argument("--save-seconds", type=float, default=120.0, help="time between checkpoints")
     verb.add_argument("--save-steps", type=int, default=0, help="checkpoint every so many steps too")
+    verb.add_argument("--stop-after", type=int, default=0, help="stop after this step, to go on later (0: never)")
     verb.add_argument("--evaluate-steps", type=int, default=0, help="held-out overlap every so many steps (0: at the end)")
 
     verb = add("evaluate", run_evaluate)
@@ -160,7 +166,7 @@ def main() -> None:
     verb.add_argument("--to", type=Path, required=True, help="where the draft and its card go")
     verb.add_argument("--vocabulary", type=int, default=0, help="cover only so many ids (0: as trained)")
     verb.add_argument("--figures", type=Path, nargs="*", default=[], help="JSON files {command, note, result} for the card")
-    verb.add_argument("--notes", type=Path, help="Markdown that ends the card")
+    verb.add_argument("--notes", type=Path, help="Markdown file whose section 'Draft model' ends the card")
     verb.add_argument("--target-name", default="SmolLM2-135M-Instruct", help="the target's name in the card")
 
     args = parser.parse_args()

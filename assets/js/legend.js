@@ -39,7 +39,7 @@ function scaleOf(store) {
 export function legend(element, store) {
   const mode = store.trace?.head.config.mode ?? "easd";
   const key = JSON.stringify([mode, store.colour, store.show, store.gate, store.colour === "outcome" ? 0 : store.range(store.colour)]);
-  if (element.dataset.key === key) return;
-  element.dataset.key = key;
+  if (element.shown === key) return;
+  element.shown = key;
   element.replaceChildren(...(store.colour === "outcome" ? outcomes(mode, store.show) : scaleOf(store)).filter(Boolean));
 }

@@ -4,17 +4,19 @@
 import { Along } from "./charts/along.js";
 import { ByIndex } from "./charts/by_index.js";
 import { Plane } from "./charts/plane.js";
+import { Ranks } from "./charts/ranks.js";
 import { Rounds } from "./charts/rounds.js";
 import { Cards } from "./cards.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
+import { LAB_VIEWS } from "./lab/index.js";
 import { Hint } from "./learn/hint.js";
 import { Learn } from "./learn/shell.js";
 import { Figure } from "./plot.js";
 import { storeOf } from "./store.js";
 import { TokenText } from "./text.js";
 
-const CHARTS = { plane: Plane, rounds: Rounds, along: Along, by_index: ByIndex };
+const CHARTS = { plane: Plane, rounds: Rounds, along: Along, ranks: Ranks, by_index: ByIndex };
 
 const VIEWS = {
   tokens(element, { props, watch, select, rerun }) {
@@ -37,6 +39,7 @@ const VIEWS = {
   hint: (element, { props }) => new Hint(element, storeOf(props.store), props.examples),
   learn: (element, context) => new Learn(element, context),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),
+  ...LAB_VIEWS,
 };
 
 /** The gate's knobs as a tab's controls have them, in the order of components.KNOB_ORDER. A mode that has no gate is left alone. */

@@ -16,6 +16,7 @@ const onScreen = new IntersectionObserver((seen) => {
 export class Plot {
   #dirty = true;
   #drawing = false;
+  onRelayout = null; // called after the visitor, or a script, moved an axis
 
   /**
    * @param height in px
@@ -56,12 +57,18 @@ export class Plot {
     if (this.#dirty) this.settle();
   }
 
+  /** A draw is wanted or under way. */
+  get busy() {
+    return this.#drawing || (this.#dirty && this.visible);
+  }
+
   #connected = false;
 
   #connect() {
     if (this.#connected) return;
     this.#connected = true;
     this.plot.on("plotly_click", (event) => event.points.length && this.onClick(event.points[0]));
+    this.plot.on("plotly_relayout", (change) => this.onRelayout?.(change));
   }
 }
 

@@ -40,6 +40,12 @@ export const QUANTITIES = {
     fixed: [0, 1],
     of: (e, gate) => (e.drafted && e.token.target_top ? overlapOf(e.token, gate.k) : null),
   },
+  shift: {
+    label: "distribution shift",
+    symbol: "TV at gated",
+    fixed: [0, 1],
+    of: (e, gate) => (e.drafted && e.outcome === "gated" ? ((gate.resample === "exclude" ? e.token.tv_exclude : e.token.tv_target) ?? null) : null),
+  },
   target_prob: { label: "target probability", symbol: "p", fixed: [0, 1], of: (e) => e.token.target_prob ?? null },
   accept_prob: { label: "acceptance probability", symbol: "min(1, p/q)", fixed: [0, 1], of: (e) => e.token.accept_prob ?? null },
 };
@@ -63,6 +69,7 @@ export class Store {
     this.selected = null; // an entry's key
     this.colour = "outcome";
     this.show = { turned: true, discarded: false }; // drafts in the text that are not on the path
+    this.from = 0; // rounds before this one are not shown: a branch beside its parent begins at the fork
     this.generation = 0; // counts traces; a view that sees a new number starts from nothing
     this.listeners = new Set();
     this.pending = new Set();
@@ -73,6 +80,7 @@ export class Store {
   /** A view model from Python (views/data.py). Keeps all that is the same, so a step that comes in costs one step. */
   setValue(value) {
     const next = value ?? { head: null, steps: [], foot: null };
+    this.from = next.from ?? 0;
     let kept = 0;
     if (next.head === this.raw.head) {
       while (kept < next.steps.length && next.steps[kept] === this.raw.steps[kept]) kept++;
@@ -199,7 +207,7 @@ export class Store {
 
   /** Entries that the text shows. */
   visible() {
-    return this.entries.filter((entry) => entry.onPath || (entry.outcome === "discarded" ? this.show.discarded : this.show.turned));
+    return this.entries.filter((entry) => entry.round >= this.from && (entry.onPath || (entry.outcome === "discarded" ? this.show.discarded : this.show.turned)));
   }
 
   /** [low, high] of a quantity over the trace, for a colour scale. */

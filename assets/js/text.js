@@ -74,6 +74,8 @@ export class TokenText {
     if (what.has("gate") || what.has("trace")) this.#paintAll();
     else if (what.has("style")) this.#paintAll();
     else if (fresh.length) for (const entry of this.#rescaled() ? store.entries : fresh) this.#paint(entry);
+    for (const [index, round] of this.#rounds) round.hidden = index < store.from;
+    this.prompt.lastChild.textContent = this.#before();
     this.box.classList.toggle("no-turned", !store.show.turned);
     this.box.classList.toggle("no-discarded", !store.show.discarded);
     if (this.select && this.select.value !== store.colour) this.select.value = store.colour;
@@ -94,7 +96,16 @@ export class TokenText {
     const { trace } = this.store;
     this.empty.hidden = Boolean(trace);
     this.prompt.hidden = !trace;
-    this.prompt.replaceChildren(h("span.ez-sr", {}, "Prompt: "), trace ? named(trace.head.prompt.text) : "");
+    this.prompt.replaceChildren(h("span.ez-sr", {}, "Prompt: "), h("span"));
+  }
+
+  /** What stands before the tokens: the prompt, or how much of the text is left out. */
+  #before() {
+    const { trace, from, entries } = this.store;
+    if (!trace) return "";
+    if (!from) return named(trace.head.prompt.text);
+    const hidden = entries.filter((entry) => entry.onPath && entry.round < from).length;
+    return `… ${hidden} ${hidden === 1 ? "token" : "tokens"} that both have`;
   }
 
   #add(entry) {

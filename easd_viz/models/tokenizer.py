@@ -32,6 +32,7 @@ class Tokenizer:
         self._control = _control_ids(tokenizer)
         self.has_chat_template = bool(tokenizer.chat_template)
         self.eos_token_id: int | None = tokenizer.eos_token_id
+        self._known_pieces: dict[int, tuple[str, str | None]] = {}
 
     @cached_property
     def pieces(self) -> dict[int, str]:
@@ -137,11 +138,15 @@ class Tokenizer:
 
         Ids beyond the tokenizer (padding rows) give a placeholder such as ``⟨49153⟩``.
         """
-        raw = self.piece_bytes(token_id)
-        try:
-            return raw.decode(), None
-        except UnicodeDecodeError:
-            return raw.decode(errors="replace"), raw.hex()
+        known = self._known_pieces.get(token_id)
+        if known is None:
+            raw = self.piece_bytes(token_id)
+            try:
+                known = raw.decode(), None
+            except UnicodeDecodeError:
+                known = raw.decode(errors="replace"), raw.hex()
+            self._known_pieces[token_id] = known
+        return known
 
     def piece_bytes(self, token_id: int) -> bytes:
         """One token's bytes: those of the pieces of ``encode(text, False)``, joined, are the text's own.

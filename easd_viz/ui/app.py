@@ -10,14 +10,18 @@ from typing import Any
 
 import gradio as gr
 
-from easd_viz.ui import learn, run
+from easd_viz.ui import learn, run, tune
 from easd_viz.ui.components import PairLabel
 from easd_viz.views import theme
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
-TABS: list[tuple[str, Callable[[], Any]]] = [("Run", run.build), ("Learn", learn.build)]
-"""(name, what builds the tab); in the order of the page."""
+TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
+    ("Run", lambda tab, built: run.build()),
+    ("Tune", lambda tab, built: tune.build(tab, built["Run"])),
+    ("Learn", lambda tab, built: learn.build()),
+]
+"""(name, what builds the tab from its place in the page and the parts of the tabs before it); in the order of the page."""
 
 
 def build() -> gr.Blocks:
@@ -28,9 +32,10 @@ def build() -> gr.Blocks:
             gr.HTML("<h1>EASD Viz</h1>", apply_default_css=False, elem_classes="ez-name")
             PairLabel(store="run", elem_classes="ez-pair-slot")
         with gr.Tabs(elem_classes="ez-tabs"):
-            for name, tab in TABS:
-                with gr.Tab(name, id=name.lower(), elem_classes="ez-tab"):
-                    tab()
+            built: dict[str, Any] = {}
+            for name, make in TABS:
+                with gr.Tab(name, id=name.lower(), elem_classes="ez-tab") as tab:
+                    built[name] = make(tab, built)
     return demo
 
 
@@ -100,7 +105,7 @@ def page_theme() -> gr.themes.Base:
 
 
 def style() -> str:
-    return theme.css() + (ASSETS / "easd.css").read_text(encoding="utf-8")
+    return theme.css() + "".join((ASSETS / name).read_text(encoding="utf-8") for name in ("easd.css", "lab.css"))
 
 
 LAUNCH: dict[str, Any] = {

@@ -11,7 +11,7 @@ import gradio as gr
 from easd_viz.examples import EXAMPLES
 from easd_viz.models import PRESETS
 from easd_viz.trace import Config, Trace
-from easd_viz.ui.session import Wanted
+from easd_viz.ui.session import Wanted, pair_of
 
 MODES = (("EASD", "easd"), ("SD", "sd"), ("Target", "target"), ("Draft", "draft"))
 RESAMPLE = (("from the target", "target"), ("without the draft’s token", "exclude"))
@@ -79,7 +79,7 @@ def settings_of(trace: Trace) -> list[Any]:
     values: dict[str, Any] = {name: getattr(config, name) for name in CONFIG_FIELDS}
     for name in ("draft_threshold", "target_threshold"):
         values[name] = values[name] if math.isfinite(values[name]) else MAX_ENTROPY
-    pair = str(header.extra.get("pair", "demo"))
+    pair = pair_of(trace, "demo")
     known = {preset.spec.id for preset in PRESETS}
     values["pair"] = pair if pair in known else OTHER_PAIR
     draft, _, target = pair.partition(",")
@@ -115,7 +115,8 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio, dict[
     return prompt, template, mode, chips
 
 
-def build_gate(config: Config) -> dict[str, Any]:
+def build_gate(config: Config, prefix: str = "") -> dict[str, Any]:
+    """The gate's knobs; ``prefix`` tells their element ids from those of another tab."""
     return {
         "draft_threshold": _slider(
             "τ draft, nats",
@@ -124,7 +125,7 @@ def build_gate(config: Config) -> dict[str, Any]:
             config.draft_threshold,
             0.05,
             "the gate needs a draft this unsure…",
-            "draft-threshold",
+            f"{prefix}draft-threshold",
         ),
         "target_threshold": _slider(
             "τ target, nats",
@@ -133,17 +134,17 @@ def build_gate(config: Config) -> dict[str, Any]:
             config.target_threshold,
             0.05,
             "…a target this unsure…",
-            "target-threshold",
+            f"{prefix}target-threshold",
         ),
         "overlap_threshold": _slider(
-            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", "overlap"
+            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", f"{prefix}overlap"
         ),
-        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", "k"),
+        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", f"{prefix}k"),
         "resample": gr.Radio(
             list(RESAMPLE),
             value=config.resample,
             label="Resample a gated token",
-            elem_id="ez-resample",
+            elem_id=f"ez-{prefix}resample",
             elem_classes="ez-segments is-long",
         ),
     }

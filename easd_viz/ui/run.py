@@ -96,7 +96,7 @@ class Parts:
         return [self.step, self.pause, self.stop]
 
 
-def build() -> None:
+def build() -> Parts:
     """The whole tab."""
     session = gr.State(None)
     with gr.Row(elem_classes="ez-run", equal_height=False):
@@ -108,6 +108,7 @@ def build() -> None:
             text = TokenView(example().value, store=STORE, rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
             Details(store=STORE, elem_id="ez-details")
             TraceChart(chart="along", store=STORE)
+            TraceChart(chart="ranks", store=STORE)
         with gr.Column(elem_classes="ez-side", min_width=0):
             for chart in ("plane", "rounds", "by_index"):
                 TraceChart(chart=chart, store=STORE)
@@ -115,6 +116,7 @@ def build() -> None:
     _wire_knobs(parts)
     _wire_runs(parts)
     _wire_files(parts)
+    return parts
 
 
 def _build_left() -> dict[str, Any]:

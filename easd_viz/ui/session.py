@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from easd_viz import replay
+from easd_viz.branch import BranchError, pair_name
 from easd_viz.models import Pair, PairSpec, load_pair
 from easd_viz.record import encode_prompt, record
 from easd_viz.trace import Config, Footer, Header, Parent, Prompt, Step, Trace
@@ -119,11 +120,19 @@ def continues(session: Session, wanted: Wanted) -> bool:
     trace = session.trace
     assert trace is not None
     header = trace.header
-    asked = session.asked or (str(header.extra.get("pair", wanted.pair)), wanted.dtype, header.prompt.chat_template)
+    asked = session.asked or (pair_of(trace, wanted.pair), wanted.dtype, header.prompt.chat_template)
     if wanted.prompt != header.prompt.text or asked != (wanted.pair, wanted.dtype, wanted.chat_template):
         return False
     modes = {header.config.mode, wanted.config.mode}
     return not (_changes(header.config, wanted.config) - set(OWN)) and (len(modes) == 1 or modes == {"easd", "sd"})
+
+
+def pair_of(trace: Trace, default: str) -> str:
+    """The pair a trace was recorded with, as ``PairSpec.parse`` takes it; ``default`` where the file names only one model."""
+    try:
+        return pair_name(trace)
+    except BranchError:
+        return default
 
 
 def _changes(before: Config, after: Config) -> set[str]:

@@ -37,16 +37,24 @@ def rounds() -> go.Figure:
 
 
 def along() -> go.Figure:
-    """Along the text, on one axis of positions: both entropies, then each model's probabilities by rank."""
-    ranks = axis("rank", autorange=False, range=[20.5, 0.5], tickvals=[1, 5, 10, 15, 20], fixedrange=True)
+    """Both entropies along the text, with the thresholds and the marks of rejected and gated tokens."""
     return figure(
-        height=560,
-        xaxis=axis("token of the text", anchor="y3", tickformat="d"),
-        yaxis=axis("entropy, nats", domain=[0.64, 1], rangemode="tozero", fixedrange=True),
-        yaxis2={**ranks, "domain": [0.33, 0.57]},
-        yaxis3={**ranks, "domain": [0.0, 0.24]},
-        margin={"l": 44, "r": 8, "t": 26, "b": 40},
-        hovermode="closest",
+        height=230,
+        xaxis=axis("token of the text", tickformat="d"),
+        yaxis=axis("entropy, nats", rangemode="tozero", fixedrange=True),
+        margin={"l": 44, "r": 8, "t": 26, "b": 38},
+    )
+
+
+def ranks() -> go.Figure:
+    """Each model's probabilities by rank, on the same axis of positions."""
+    rank = axis("rank", autorange=False, range=[20.5, 0.5], tickvals=[1, 5, 10, 15, 20], fixedrange=True)
+    return figure(
+        height=350,
+        xaxis=axis("token of the text", anchor="y2", tickformat="d"),
+        yaxis={**rank, "domain": [0.54, 1]},
+        yaxis2={**rank, "domain": [0.0, 0.46]},
+        margin={"l": 44, "r": 8, "t": 26, "b": 38},
     )
 
 
@@ -61,7 +69,13 @@ def by_index() -> go.Figure:
     )
 
 
-FIGURES: Mapping[str, Callable[[], go.Figure]] = {"plane": plane, "rounds": rounds, "along": along, "by_index": by_index}
+FIGURES: Mapping[str, Callable[[], go.Figure]] = {
+    "plane": plane,
+    "rounds": rounds,
+    "along": along,
+    "ranks": ranks,
+    "by_index": by_index,
+}
 """By the name that the browser's scripts know them by."""
 
 

@@ -27,6 +27,11 @@ def slide(page: Page, name: str, value: float) -> None:
     )
 
 
+def choose(page: Page, name: str) -> None:
+    """A mode or a resampling rule."""
+    page.get_by_role("radio", name=name, exact=True).check()
+
+
 def status(page: Page) -> Locator:
     return page.locator("#ez-status .ez-phase")
 
@@ -62,7 +67,7 @@ def settled(page: Page) -> None:
 
 def path_text(page: Page) -> str:
     """The text on the page: every token that is on the path, marks left out."""
-    return page.evaluate("[...document.querySelectorAll('#ez-text .tok:not(.off)')].map(e => e.textContent).join('')")
+    return page.evaluate("[...document.querySelectorAll('#ez-text .ez-tokens .tok:not(.off)')].map(e => e.textContent).join('')")
 
 
 def first_key(page: Page, recorded: str) -> str:

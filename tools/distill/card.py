@@ -40,7 +40,7 @@ def read_log(path: Path) -> list[dict[str, Any]]:
 def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     """A Markdown table; numbers to the right."""
     marks = ["---:" if rows and isinstance(rows[0][i], (int, float)) else "---" for i in range(len(header))]
-    lines = [header, marks, *rows]
+    lines: list[Sequence[Any]] = [header, marks, *rows]
     return "\n".join("| " + " | ".join(_cell(c) for c in line) + " |" for line in lines)
 
 
@@ -108,6 +108,14 @@ def figures_section(files: Sequence[Path]) -> str:
     return "\n".join(parts)
 
 
+def section_of(path: Path, title: str) -> str:
+    """The text below a second-level heading of a Markdown file."""
+    _, found, rest = path.read_text(encoding="utf-8").partition(f"## {title}\n")
+    if not found:
+        raise SystemExit(f"{path} has no section '## {title}'")
+    return rest.partition("\n## ")[0].strip()
+
+
 def write(
     to: Path, run: Path, stages: Sequence[Path], figures: Sequence[Path], notes: Path | None, facts: dict[str, Any]
 ) -> None:
@@ -115,6 +123,6 @@ def write(
     head = HEAD.format(**facts)
     sections = [head, figures_section(figures), data_section(run), training_section(stages)]
     if notes is not None:
-        sections.append(notes.read_text(encoding="utf-8"))
+        sections.append(f"## What was tried\n\n{section_of(notes, 'Draft model')}\n")
     sections.append("Made by `tools/distill_draft.py` (generate, train, export); this card is written by its last step.\n")
     (to / "README.md").write_text("\n".join(s.rstrip() + "\n" for s in sections), encoding="utf-8")

@@ -127,6 +127,7 @@ def save(draft: Draft, folder: Path) -> None:
     for index, shard in enumerate(shards, start=1):
         file_name = f"model-{index:05d}-of-{len(shards):05d}.safetensors"
         save_file(shard, folder / file_name, metadata={"format": "pt"})
+        (folder / file_name).chmod(0o644)
         weight_map |= dict.fromkeys(shard, file_name)
     total = sum(t.nbytes for shard in shards for t in shard.values())
     index_json = {"metadata": {"total_size": total}, "weight_map": weight_map}

@@ -17,6 +17,7 @@ from distill import batches as batching
 from distill.data import log, shard_paths
 from distill.draft import Draft, from_target, join, load, save
 from distill.measure import beta
+from distill.parallel import Team
 
 STATE_NAME = "state.pt"
 MASS_POSITIONS = 30_000
@@ -42,7 +43,9 @@ class Settings:
     tokens: int = 2048
     """Padded tokens per batch."""
     rate: float = 1e-3
-    """Peak learning rate; cosine to 1 % of it."""
+    """Peak learning rate."""
+    floor: float = 0.01
+    """Share of the peak that the cosine ends at; 1 keeps the rate, for a stage that another one will finish."""
     warmup: int = 50
     """Steps of linear warm-up."""
     steps: int = 0
@@ -118,11 +121,12 @@ def loss_of(draft: Draft, batch: batching.Batch, overlap_weight: float, settings
 
 
 def rate_at(step: int, total: int, settings: Settings) -> float:
-    """Learning rate of a step: linear warm-up, then cosine to 1 % of the peak."""
+    """Learning rate of a step: linear warm-up, then cosine to the floor."""
     if step < settings.warmup:
         return settings.rate * (step + 1) / settings.warmup
     progress = (step - settings.warmup) / max(1, total - settings.warmup)
-    return settings.rate * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * min(1.0, progress))))
+    cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+    return settings.rate * (settings.floor + (1 - settings.floor) * cosine)
 
 
 def _plain(settings: Settings) -> dict[str, Any]:
@@ -133,8 +137,8 @@ def _plain(settings: Settings) -> dict[str, Any]:
 class _Library:
     """The conversations of each epoch; which shards those were is part of the training state."""
 
-    def __init__(self, run: Path, settings: Settings, epochs: list[list[str]]) -> None:
-        self._run, self._settings = run, settings
+    def __init__(self, run: Path, settings: Settings, epochs: list[list[str]], team: Team) -> None:
+        self._run, self._settings, self._team = run, settings, team
         self.epochs = epochs
         """Names of the shards of each epoch so far."""
         self._read: dict[str, tuple[list[batching.Example], list[batching.Example]]] = {}
@@ -146,7 +150,7 @@ class _Library:
             if not paths:
                 raise SystemExit(f"No shards in {self._run / 'shards'}: run `generate` first.")
             keep = self.epochs[0] if self.epochs and not self._settings.follow else [p.name for p in paths]
-            self.epochs.append(keep)
+            self.epochs.append(self._team.agree(keep))
         return [e for name in self.epochs[number] for e in self._shard(name)[0]]
 
     def held_out(self) -> list[batching.Example]:
@@ -162,14 +166,14 @@ class _Library:
 class _Trainer:
     """Everything that a training run holds: the draft, its optimiser, its place in the data."""
 
-    def __init__(self, run: Path, out: Path, target: Any, settings: Settings, always: Sequence[int]) -> None:
-        self.out, self.settings, self.target = out, settings, target
+    def __init__(self, run: Path, out: Path, target: Any, settings: Settings, always: Sequence[int], team: Team) -> None:
+        self.out, self.settings, self.target, self.team = out, settings, target, team
         state = self._read_state()
-        self.library = _Library(run, settings, state["epochs"] if state else [])
+        self.library = _Library(run, settings, state["epochs"] if state else [], team)
         training = self.library.of(0)
         self.positions = sum(len(e.hidden) for e in training)
         batches = batching.epoch(training, settings.tokens, settings.seed, 0)
-        self.usual = self.positions / max(1, len(batches))  # positions of a batch, on average
+        self.usual = self.positions / max(1, len(batches)) * team.size  # positions of a step, on average
         self.head_ids = state["head_ids"] if state else most_used(training, settings.vocabulary, target, always)
         self.draft = self._new_draft()
         self.trained = [p for p in self.draft.parameters() if p.requires_grad]
@@ -207,6 +211,8 @@ class _Trainer:
 
     def save_state(self) -> None:
         """Writes the checkpoint, whole or not at all."""
+        if not self.team.leads:
+            return
         self.out.mkdir(parents=True, exist_ok=True)
         state = {
             "settings": _plain(self.settings),
@@ -223,10 +229,11 @@ class _Trainer:
         os.replace(path.with_suffix(".tmp"), path)
 
     def batches(self) -> Iterator[tuple[int, batching.Batch]]:
-        """(epoch, batch) from the present step to the last."""
-        stream = batching.stream(self.library.of, self.settings.tokens, self.settings.seed, self.step)
+        """(epoch, batch) from the present step to the last; each member of the team has every so many-th batch."""
+        size = self.team.size
+        stream = batching.stream(self.library.of, self.settings.tokens, self.settings.seed, self.step * size)
         while not self.total or self.step < self.total:
-            yield next(stream)
+            yield [next(stream) for _ in range(size)][self.team.rank]
 
     def update(self, batch: batching.Batch) -> tuple[float, float]:
         """One step of the optimiser; (loss, overlap), summed over the batch's positions."""
@@ -238,6 +245,7 @@ class _Trainer:
         with torch.autocast(device.type, torch.bfloat16):
             loss, overlap = loss_of(self.draft, batch, weight, self.settings)
         (loss / self.usual).backward()
+        self.team.add_gradients(self.trained)
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
@@ -246,7 +254,7 @@ class _Trainer:
 
     def fix_total(self) -> None:
         """Once, at the end of the warm-up: as many steps as the minutes have room for at the speed so far."""
-        self.total = max(self.step + 1, int(self.step * self.settings.minutes * 60 / self.spent))
+        self.total = self.team.agree(max(self.step + 1, int(self.step * self.settings.minutes * 60 / self.spent)))
         self.save_state()
 
     def held_out(self) -> tuple[float, int]:
@@ -261,7 +269,7 @@ class _Trainer:
             "settings": _plain(self.settings),
             "shards": len(self.library.epochs[0]),
             "positions": self.positions,
-            "threads": torch.get_num_threads(),
+            "threads": torch.get_num_threads() * self.team.size,
             "device": str(self.target.device),
             "covered": self.draft.covered,
             "trained": sum(p.numel() for p in self.trained),
@@ -293,12 +301,25 @@ def train(
     save_steps: int = 0,
     evaluate_steps: int = 0,
     log_seconds: float = 20.0,
+    team: Team | None = None,
+    stop_after: int = 0,
     after_step: Callable[[int], None] = lambda step: None,
 ) -> Draft:
-    """Trains in folder ``out`` on the shards of ``run``; continues from ``out``'s state where there is one."""
-    trainer = _Trainer(run, out, target, settings, always)
-    log(out, **trainer.start_event())
-    bar = tqdm(total=trainer.total or None, initial=trainer.step, unit="step", desc="train", mininterval=5)
+    """Trains in folder ``out`` on the shards of ``run``; continues from ``out``'s state where there is one.
+
+    ``stop_after``: end there with a checkpoint and the draft as it is; the same call without it goes on.
+    """
+    team = team or Team()
+    trainer = _Trainer(run, out, target, settings, always, team)
+
+    def note(**event: Any) -> None:
+        if team.leads:
+            log(out, **event)
+
+    note(**trainer.start_event())
+    bar = tqdm(
+        disable=not team.leads, total=trainer.total or None, initial=trainer.step, unit="step", desc="train", mininterval=5
+    )
     began, saved_at, course = time.time() - trainer.spent, time.time(), _Course()
     for epoch, batch in trainer.batches():
         loss, overlap = trainer.update(batch)
@@ -310,20 +331,24 @@ def train(
         bar.update(1)
         step = trainer.step
         if time.time() - course.at > log_seconds or step == trainer.total:
-            per_second = round(course.positions / max(1e-9, time.time() - course.at), 1)
+            per_second = round(team.size * course.positions / max(1e-9, time.time() - course.at), 1)
             progress = {"step": step, "total": trainer.total, "epoch": epoch, "shards": len(trainer.library.epochs[epoch])}
-            log(out, event="progress", **progress, spent=round(trainer.spent, 1), per_second=per_second, **course.shown())
+            note(event="progress", **progress, spent=round(trainer.spent, 1), per_second=per_second, **course.shown())
             bar.set_postfix(course.shown(), refresh=False)
             course = _Course()
-        if evaluate_steps and step % evaluate_steps == 0:
-            log(out, event="held out", step=step, overlap=round(trainer.held_out()[0], 4))
+        if evaluate_steps and step % evaluate_steps == 0 and team.leads:
+            note(event="held out", step=step, overlap=round(trainer.held_out()[0], 4))
         if (save_steps and step % save_steps == 0) or time.time() - saved_at > save_seconds:
             trainer.save_state()
             saved_at = time.time()
         after_step(step)
+        if stop_after and step >= stop_after:
+            break
     trainer.save_state()
+    if not team.leads:
+        return trainer.draft
     mean, count = trainer.held_out()
     spent = round(trainer.spent, 1)
-    log(out, event="done", step=trainer.step, spent=spent, held_out_overlap=round(mean, 4), held_out_positions=count)
+    note(event="done", step=trainer.step, spent=spent, held_out_overlap=round(mean, 4), held_out_positions=count)
     save(trainer.draft, out / "draft")
     return trainer.draft

@@ -1,158 +1,135 @@
-// Along the text, on one axis of positions: both entropies with their thresholds and marks, then each model's top-k by rank.
+// Along the text: both entropies with their thresholds and marks, one x position per token of the text.
 
-import { fixed, probability, visibleText } from "../dom.js";
-import { COLORSCALE, colour, lightColour } from "../palette.js";
-import { OUTCOME_WORDS } from "../words.js";
-import { TraceChart, plain } from "./chart.js";
+import { fixed, visibleText } from "../dom.js";
+import { colour, lightColour } from "../palette.js";
+import { TraceChart, linkZoom, plain } from "./chart.js";
 
-const RANKS = 20;
-const DECADES = 4; // the colour runs from 1 down to 10^-4
+const MANY = 300; // positions above which the lines lose their dots
 
 export class Along extends TraceChart {
   static hears = ["trace", "steps", "gate", "select"];
-  #heat = { key: null };
+  #lines = { key: null };
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, {
       title: "Along the text",
-      aside: "entropies, then the probability of each model’s most likely tokens, rank 1 at the top",
-      label: "Along the text: entropies with thresholds, and rank by position heatmaps of both models",
+      aside: "entropy of both models at each token",
+      label: "Along the text: entropies with thresholds and marks",
     });
+    linkZoom(this.plot, store.name);
   }
 
   data(layout) {
     const { store } = this;
-    const start = store.trace.head.prompt.token_ids.length;
-    const place = (entry) => entry.token.position - start + 1;
-    // One token per position: the one that was decided on there, and what replaced it where there was no draft.
-    const decided = store.entries.filter((e) => e.drafted && e.recorded !== "discarded");
-    const has = new Set(decided.map((e) => e.token.position));
-    const bonus = store.entries.filter((e) => !e.drafted && !has.has(e.token.position));
-    const path = [...decided, ...bonus].sort((a, b) => a.n - b.n);
+    const place = placeOf(store);
     layout.xaxis.autorange = true;
     this.#thresholds(layout);
-    this.#headings(layout);
-    this.#selection(layout, place);
+    selection(layout, store, place);
+    // The very same arrays as long as no token came: plotly then leaves the lines as they are.
+    const key = `${store.generation}/${store.entries.length}`;
+    if (this.#lines.key !== key) {
+      const path = this.#path();
+      const decided = path.filter((e) => e.drafted && e.token.target_top);
+      const marks = { entries: decided, x: decided.map(place), y: decided.map((e) => e.token.target_entropy), customdata: decided.map((e) => e.key), text: decided.map((e) => plain(visibleText(e.token))) };
+      this.#lines = { key, draft: this.#line("draft_entropy", path, place), target: this.#line("target_entropy", path, place), marks };
+    }
+    const mode = this.#lines.draft.x.length > MANY ? "lines" : "lines+markers";
     return [
-      this.#line("draft_entropy", "H draft", "bonus", path, place, "dot"),
-      this.#line("target_entropy", "H target", "residual", path, place, "solid"),
-      this.#marks("rejected", "x", path, place),
-      this.#marks("gated", "diamond", path, place),
-      ...this.#ranks(decided, place),
+      this.#drawn(this.#lines.draft, "H draft", "bonus", "dot", mode),
+      this.#drawn(this.#lines.target, "H target", "residual", "solid", mode),
+      this.#marks(),
     ];
   }
 
-  #line(name, label, tone, path, place, dash) {
-    const drafted = path.filter((e) => e.token[name] !== undefined && e.token[name] !== null);
-    const x = [];
-    const y = [];
-    const keys = [];
-    const text = [];
+  /** One token per position: the one that was decided on there, or what was emitted where there was no draft. */
+  #path() {
+    const decided = this.store.entries.filter((e) => e.drafted && e.recorded !== "discarded");
+    const has = new Set(decided.map((e) => e.token.position));
+    const undrafted = this.store.entries.filter((e) => !e.drafted && !has.has(e.token.position));
+    return [...decided, ...undrafted].sort((a, b) => a.n - b.n);
+  }
+
+  #line(name, path, place) {
+    const line = { x: [], y: [], customdata: [], text: [] };
     let before = null;
-    for (const entry of drafted) {
+    for (const entry of path) {
+      const value = entry.token[name];
+      if (value === undefined || value === null) continue;
       const at = place(entry);
-      if (before !== null && at > before + 1) {
-        x.push(null), y.push(null), keys.push(null), text.push(""); // a gap where a bonus token has no draft
-      }
-      x.push(at), y.push(entry.token[name]), keys.push(entry.key), text.push(plain(visibleText(entry.token)));
+      if (before !== null && at > before + 1) push(line, null, null, null, ""); // a gap where a bonus token has no draft
+      push(line, at, value, entry.key, plain(visibleText(entry.token)));
       before = at;
     }
+    return line;
+  }
+
+  #drawn(line, name, tone, dash, mode) {
     return {
+      ...line,
       type: "scatter",
-      mode: "lines+markers",
-      name: label,
-      x,
-      y,
-      customdata: keys,
-      text,
+      mode,
+      name,
       connectgaps: false,
       line: { color: colour(tone), width: 1.6, dash },
       marker: { color: colour(tone), size: 3.5 },
-      hovertemplate: `<b>%{text}</b><br>${label} %{y:.2f} nats<extra></extra>`,
+      hovertemplate: `<b>%{text}</b><br>${name} %{y:.2f} nats<extra></extra>`,
     };
   }
 
-  #marks(outcome, symbol, path, place) {
-    const here = path.filter((e) => e.drafted && e.outcome === outcome);
+  /** Every decided token has a mark, unseen where it was accepted: a knob then only restyles them. */
+  #marks() {
+    const { entries, ...points } = this.#lines.marks;
+    const ink = { rejected: colour("rejected"), gated: colour("gated") };
     return {
+      ...points,
       type: "scatter",
       mode: "markers",
-      x: here.map(place),
-      y: here.map((e) => e.token.target_entropy),
-      customdata: here.map((e) => e.key),
-      text: here.map((e) => plain(visibleText(e.token))),
+      hoverinfo: "skip", // the line under it says the same
       marker: {
-        symbol,
-        size: outcome === "gated" ? 11 : 5.5,
-        color: colour(outcome),
-        opacity: here.map((e) => (e.region === "counterfactual" ? 0.25 : 1)),
-        line: { width: outcome === "gated" ? 1 : 0, color: colour("bg") },
+        size: 8,
+        symbol: entries.map((e) => (e.outcome === "gated" ? "diamond" : "x-thin")),
+        color: entries.map((e) => ink[e.outcome] ?? ink.rejected),
+        opacity: entries.map((e) => (e.outcome === "accepted" || e.outcome === "discarded" ? 0 : e.region === "counterfactual" ? 0.25 : 1)),
+        line: { width: 1.6, color: entries.map((e) => ink[e.outcome] ?? ink.rejected) },
       },
-      hovertemplate: `<b>%{text}</b><br>${OUTCOME_WORDS[outcome]}<extra></extra>`,
     };
   }
 
   #thresholds(layout) {
     const { gate } = this.store;
-    for (const [value, tone, dash, name] of [
-      [gate.draft_threshold, "bonus", "dot", "τ draft"],
-      [gate.target_threshold, "residual", "dash", "τ target"],
+    for (const [value, tone, dash] of [
+      [gate.draft_threshold, "bonus", "dot"],
+      [gate.target_threshold, "residual", "dash"],
     ]) {
       if (value === Infinity) continue;
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: value, y1: value, line: { color: lightColour(tone), width: 1, dash } });
     }
-    for (const axis of ["y2", "y3"]) {
-      layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref: axis, y0: gate.k + 0.5, y1: gate.k + 0.5, line: { color: lightColour("gated"), width: 1, dash: "dash" } });
-    }
-  }
-
-  #headings(layout) {
-    const { gate } = this.store;
-    const text = (x, y, words, tone) => layout.annotations.push({ text: words, xref: "paper", yref: "paper", x, y, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11.5, color: lightColour(tone) } });
     const limit = (value) => (value === Infinity ? "closed" : fixed(value, 2));
-    text(0, 1.0, `┄ H draft, τ ${limit(gate.draft_threshold)}`, "bonus");
-    text(0.24, 1.0, `— H target, τ ${limit(gate.target_threshold)}`, "residual");
-    text(0.52, 1.0, "× rejected", "rejected");
-    text(0.68, 1.0, "◆ gated", "gated");
-    text(0, 0.575, `Draft’s top ${RANKS}, k = ${gate.k} dashed`, "mute");
-    text(0, 0.245, `Target’s top ${RANKS}`, "mute");
+    const text = (x, words, tone) => layout.annotations.push({ text: words, xref: "paper", yref: "paper", x, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11.5, color: lightColour(tone) } });
+    text(0, `┄ H draft, τ ${limit(gate.draft_threshold)}`, "bonus");
+    text(0.24, `— H target, τ ${limit(gate.target_threshold)}`, "residual");
+    text(0.52, "× rejected", "rejected");
+    text(0.68, "◆ gated", "gated");
   }
+}
 
-  /** Two heatmaps that change with the run but with no knob; made once per number of tokens. */
-  #ranks(decided, place) {
-    const { generation, entries } = this.store;
-    const key = `${generation}/${entries.length}`;
-    if (this.#heat.key !== key) {
-      this.#heat = { key, draft: this.#grid(decided, place, "draft_top"), target: this.#grid(decided, place, "target_top") };
-    }
-    const tone = { colorscale: COLORSCALE, zmin: -DECADES, zmax: 0, showscale: false, hoverongaps: false, type: "heatmap", y0: 1, dy: 1 };
-    const hovertemplate = "<b>%{text}</b><br>rank %{y}, p = %{hovertext}<extra></extra>";
-    return [
-      { ...tone, ...this.#heat.draft, yaxis: "y2", hovertemplate: hovertemplate.replace("p =", "q =") },
-      { ...tone, ...this.#heat.target, yaxis: "y3", hovertemplate },
-    ];
-  }
+function push(line, x, y, key, text) {
+  line.x.push(x);
+  line.y.push(y);
+  line.customdata.push(key);
+  line.text.push(text);
+}
 
-  #grid(decided, place, name) {
-    const last = decided.length ? place(decided[decided.length - 1]) : 0;
-    const rows = () => Array.from({ length: RANKS }, () => new Array(last).fill(null));
-    const [z, text, hovertext, customdata] = [rows(), rows(), rows(), rows()];
-    for (const entry of decided) {
-      const column = place(entry) - 1;
-      (entry.token[name] ?? []).slice(0, RANKS).forEach(([, word, prob], rank) => {
-        z[rank][column] = Math.max(-DECADES, Math.log10(prob));
-        text[rank][column] = plain(visibleText({ text: word }));
-        hovertext[rank][column] = probability(prob);
-        customdata[rank][column] = entry.key;
-      });
-    }
-    return { z, text, hovertext, customdata, x0: 1, dx: 1 };
-  }
+/** An entry's place in the generated text, from 1. */
+export function placeOf(store) {
+  const start = store.trace.head.prompt.token_ids.length;
+  return (entry) => entry.token.position - start + 1;
+}
 
-  #selection(layout, place) {
-    const entry = this.store.find(this.store.selected);
-    if (!entry) return;
-    const at = place(entry);
-    layout.shapes.push({ type: "rect", xref: "x", yref: "paper", x0: at - 0.5, x1: at + 0.5, y0: 0, y1: 1, line: { width: 1.5, color: lightColour("ink") } });
-  }
+/** A frame around the selected token's column. */
+export function selection(layout, store, place) {
+  const entry = store.find(store.selected);
+  if (!entry) return;
+  const at = place(entry);
+  layout.shapes.push({ type: "rect", xref: "x", yref: "paper", x0: at - 0.5, x1: at + 0.5, y0: 0, y1: 1, line: { width: 1.5, color: lightColour("ink") } });
 }

@@ -58,6 +58,25 @@ export class TraceChart {
   }
 }
 
+const linked = new Map();
+
+/** Plots of one store that show the same positions zoom and pan together. */
+export function linkZoom(plot, store) {
+  if (!linked.has(store)) linked.set(store, new Set());
+  const group = linked.get(store);
+  group.add(plot);
+  plot.onRelayout = (change) => {
+    const range = change["xaxis.range"] ?? (change["xaxis.range[0]"] !== undefined ? [change["xaxis.range[0]"], change["xaxis.range[1]"]] : null);
+    if (!range && !change["xaxis.autorange"]) return;
+    for (const other of group) {
+      const axis = other.plot.layout?.xaxis;
+      if (other === plot || !axis) continue;
+      if (range && (axis.range[0] !== range[0] || axis.range[1] !== range[1])) window.Plotly.relayout(other.plot, { "xaxis.range": [...range] });
+      if (!range && !axis.autorange) window.Plotly.relayout(other.plot, { "xaxis.autorange": true });
+    }
+  };
+}
+
 /** Hover text is markup to plotly: a token must not be. Plotly knows few tags, and no way to escape but entities. */
 export function plain(text) {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");

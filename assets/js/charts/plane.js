@@ -3,17 +3,13 @@
 import { fixed, visibleText } from "../dom.js";
 import { colour, lightColour, lightTint } from "../palette.js";
 import { QUANTITIES } from "../store.js";
-import { OUTCOME_WORDS } from "../words.js";
 import { TraceChart, plain } from "./chart.js";
 
-const MARKS = [
-  ["rejected", "x", 0.62],
-  ["accepted", "circle", 0.7],
-  ["gated", "diamond", 0.9],
-];
+const SYMBOLS = { rejected: ["x", 0.62], accepted: ["circle", 0.7], gated: ["diamond", 0.95], discarded: ["circle-open", 0.5] };
 
 export class Plane extends TraceChart {
   static hears = ["trace", "steps", "gate", "select"];
+  #points = { key: null };
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, { title: "Gate plane", aside: "size = overlap", label: "Gate plane: draft entropy against target entropy of every decided token" });
@@ -21,47 +17,66 @@ export class Plane extends TraceChart {
 
   data(layout) {
     const { store } = this;
-    const shown = store.entries.filter((e) => e.drafted && e.token.target_top && (e.recorded !== "discarded" || e.outcome !== "discarded"));
-    const traces = MARKS.map(([outcome, symbol, opacity]) => this.#marks(outcome, symbol, opacity, shown));
-    const selected = shown.filter((e) => e.key === store.selected);
-    traces.push({
-      type: "scatter",
-      mode: "markers",
-      hoverinfo: "skip",
-      x: selected.map((e) => e.token.draft_entropy),
-      y: selected.map((e) => e.token.target_entropy),
-      marker: { size: 19, color: "rgba(0,0,0,0)", line: { width: 2, color: colour("ink") } },
-    });
-    this.#region(layout, shown);
-    return traces;
+    const points = this.#kept();
+    this.#region(layout, points);
+    const ring = points.entries.filter((e) => e.key === store.selected);
+    return [
+      this.#marks(points),
+      {
+        type: "scatter",
+        mode: "markers",
+        hoverinfo: "skip",
+        x: ring.map((e) => e.token.draft_entropy),
+        y: ring.map((e) => e.token.target_entropy),
+        marker: { size: 19, color: "rgba(0,0,0,0)", line: { width: 2, color: colour("ink") } },
+      },
+    ];
   }
 
-  #marks(outcome, symbol, opacity, shown) {
-    const here = shown.filter((e) => e.outcome === outcome);
-    const { gate } = this.store;
+  /** What no threshold changes, as the very same arrays: plotly then restyles points where it would have to place them anew. */
+  #kept() {
+    const { store } = this;
+    const key = `${store.generation}/${store.entries.length}/${store.gate.k}`;
+    if (this.#points.key === key) return this.#points;
+    const entries = store.entries.filter((e) => e.drafted && e.token.target_top && e.recorded !== "discarded");
+    const overlaps = entries.map((e) => QUANTITIES.overlap.of(e, store.gate));
+    this.#points = {
+      key,
+      entries,
+      x: entries.map((e) => e.token.draft_entropy),
+      y: entries.map((e) => e.token.target_entropy),
+      customdata: entries.map((e) => e.key),
+      text: entries.map((e, i) => `<b>${plain(visibleText(e.token))}</b>, recorded as ${e.recorded}<br>overlap ${fixed(overlaps[i], 2)}`),
+      size: overlaps.map((overlap) => 5 + 8 * overlap),
+    };
+    return this.#points;
+  }
+
+  #marks({ entries, x, y, customdata, text, size }) {
+    const ink = Object.fromEntries(Object.keys(SYMBOLS).map((name) => [name, colour(name)]));
     return {
       type: "scatter",
       mode: "markers",
-      x: here.map((e) => e.token.draft_entropy),
-      y: here.map((e) => e.token.target_entropy),
-      customdata: here.map((e) => e.key),
-      text: here.map((e) => `<b>${plain(visibleText(e.token))}</b><br>${OUTCOME_WORDS[outcome]}<br>overlap ${fixed(QUANTITIES.overlap.of(e, gate), 2)}`),
+      x,
+      y,
+      customdata,
+      text,
       hovertemplate: "%{text}<br>H draft %{x:.2f}, H target %{y:.2f}<extra></extra>",
       marker: {
-        symbol,
-        color: colour(outcome),
-        opacity: here.map((e) => (e.region === "counterfactual" ? 0.18 : opacity)),
-        size: here.map((e) => 5 + 8 * QUANTITIES.overlap.of(e, gate)),
-        line: { width: symbol === "diamond" ? 1 : 0, color: colour("bg") },
+        size,
+        symbol: entries.map((e) => SYMBOLS[e.outcome][0]),
+        color: entries.map((e) => ink[e.outcome]),
+        opacity: entries.map((e) => (e.region === "counterfactual" ? 0.18 : SYMBOLS[e.outcome][1])),
+        line: { width: 0 },
       },
     };
   }
 
-  #region(layout, shown) {
+  #region(layout, { x, y }) {
     const { draft_threshold: left, target_threshold: low } = this.store.gate;
-    const most = (name) => 1.06 * Math.max(1, ...shown.map((e) => e.token[name]));
-    const right = most("draft_entropy");
-    const high = most("target_entropy");
+    const most = (values) => 1.06 * values.reduce((a, b) => Math.max(a, b), 1);
+    const right = most(x);
+    const high = most(y);
     layout.xaxis.range = [0, right];
     layout.yaxis.range = [0, high];
     const line = { color: lightColour("gated"), width: 1.5, dash: "dash" };

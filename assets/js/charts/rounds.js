@@ -8,11 +8,13 @@ import { OUTCOME_WORDS } from "../words.js";
 import { TraceChart, plain } from "./chart.js";
 
 const OUTCOMES = ["accepted", "rejected", "gated", "discarded"];
+const MARGIN = 40; // rows that are drawn above and below those in view
 const CHARACTERS = 9; // of a token that fit a cell of four columns
 
 export class Rounds extends TraceChart {
   #top = 0;
   #rows;
+  #near = [0, 0];
   #generation = -1;
   #count = 0;
   #shownSelection = null;
@@ -20,6 +22,7 @@ export class Rounds extends TraceChart {
   constructor(element, store, skeleton) {
     super(element, store, skeleton, { title: "Rounds × draft index", aside: "", label: "Rounds by draft index, one cell per drafted token" });
     this.aside = this.heading.querySelector(".ez-aside");
+    this.plot.onRelayout = () => this.#moved();
     this.plot.plot.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
 
@@ -31,35 +34,32 @@ export class Rounds extends TraceChart {
     layout.xaxis.range = [0.5, gamma + 0.5];
     this.#window(layout, rounds.length);
     this.#frame(layout);
+    // Plotly lays out the text of every cell it is given, in view or not.
+    const [bottom, top] = layout.yaxis.range;
+    this.#near = [Math.max(0, Math.floor(top) - MARGIN), Math.min(rounds.length, Math.ceil(bottom) + MARGIN)];
     return [this.#cells(gamma, true), this.#cells(gamma, false)];
   }
 
   /** The cells on the path, or the faint ones off it. */
   #cells(gamma, strong) {
     const { store } = this;
-    const z = [];
-    const text = [];
-    const hover = [];
-    const keys = [];
-    for (const round of store.trace.rounds) {
-      for (const row of [z, text, hover, keys]) row.push(new Array(gamma).fill(null));
-      hover[hover.length - 1].fill("");
-      text[text.length - 1].fill("");
-    }
+    const [from, to] = this.#near;
+    const rows = (blank) => Array.from({ length: to - from }, () => new Array(gamma).fill(blank));
+    const [z, text, hovertext, customdata] = [rows(null), rows(""), rows(""), rows(null)];
     for (const entry of store.entries) {
-      if (!entry.drafted) continue;
+      if (!entry.drafted || entry.round < from || entry.round >= to) continue;
       const isStrong = entry.outcome !== "discarded" && entry.region !== "counterfactual";
-      const [r, c] = [entry.round, entry.token.draft_index - 1];
-      if (isStrong !== strong) continue;
-      const value = this.#value(entry);
+      const value = isStrong === strong ? this.#value(entry) : null;
       if (value === null) continue;
+      const [r, c] = [entry.round - from, entry.token.draft_index - 1];
       z[r][c] = value;
       text[r][c] = this.#label(entry, gamma);
-      hover[r][c] = this.#hover(entry);
-      keys[r][c] = entry.key;
+      hovertext[r][c] = this.#hover(entry);
+      customdata[r][c] = entry.key;
     }
-    const ink = strong ? {} : { color: colour("mute") }; // plotly picks an ink for the cell's full colour, not for the faint one
-    return { ...this.#style(), textfont: { size: 11, ...ink }, z, text, hovertext: hover, customdata: keys, x0: 1, dx: 1, y0: 0, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
+    // Plotly picks an ink for the cell's full colour, not for the faint one.
+    const textfont = { size: 11, ...(strong ? {} : { color: colour("mute") }) };
+    return { ...this.#style(), textfont, z, text, hovertext, customdata, x0: 1, dx: 1, y0: from, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
   }
 
   #value(entry) {
@@ -131,6 +131,14 @@ export class Rounds extends TraceChart {
     if (top === range[1]) return; // at an end: the page scrolls on
     event.preventDefault();
     window.Plotly.relayout(plot, { "yaxis.range": [bottom, top] });
+  }
+
+  /** After a drag or the wheel: rows that were not drawn may be in view. */
+  #moved() {
+    const [bottom, top] = this.plot.plot.layout.yaxis.range;
+    const [from, to] = this.#near;
+    const missing = (top < from - 0.5 && from > 0) || (bottom > to - 0.5 && to < this.store.trace.rounds.length);
+    if (missing) this.plot.redraw();
   }
 
   #frame(layout) {
