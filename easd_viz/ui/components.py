@@ -103,7 +103,7 @@ class PairLabel(Slot):
 class Hint(Slot):
     view = "hint"
 
-    def __init__(self, value: Any = None, *, store: str = "run", examples: Sequence[dict[str, Any]] = (), **more: Any) -> None:
+    def __init__(self, value: Any = None, *, store: str = "run", examples: Sequence[dict[str, str]] = (), **more: Any) -> None:
         super().__init__(value, store=store, examples=list(examples), **more)
 
 

@@ -59,12 +59,9 @@ def recorded(name: str) -> ViewModel:
     return view_model(examples.load(name))
 
 
-def looked_at() -> list[dict[str, Any]]:
-    """For the hint: by what a recorded example is known, and what is said about it."""
-    return [
-        {"created": examples.load(each.name).header.created, "prompt": each.prompt, "title": each.title, "look": each.look}
-        for each in EXAMPLES
-    ]
+def looked_at() -> list[dict[str, str]]:
+    """For the hint: what is said about a run of an example's prompt."""
+    return [{"prompt": each.prompt, "title": each.title, "look": each.look} for each in EXAMPLES]
 
 
 # ---- layout --------------------------------------------------------------------------------------------------

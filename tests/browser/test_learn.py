@@ -119,9 +119,9 @@ def test_chapters_open_by_keyboard_and_the_last_one_is_remembered(learn):
 
 def test_draws_are_counted(learn):
     learn.get_by_role("button", name="Draw a token").click()
-    expect(learn.locator(".ez-says")).to_contain_text("1 draw so far")
+    expect(learn.locator(".ez-lesson .ez-says")).to_contain_text("1 draw so far")
     learn.get_by_role("button", name="Draw 100").press("Enter")
-    expect(learn.locator(".ez-says")).to_contain_text("101 draws so far")
+    expect(learn.locator(".ez-lesson .ez-says")).to_contain_text("101 draws so far")
     tallies = learn.locator(".ez-tally").all_inner_texts()
     assert sum(int(text.rstrip("×")) for text in tallies if text) == 101
 

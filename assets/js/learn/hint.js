@@ -14,11 +14,10 @@ export class Hint {
     store.subscribe((what) => what.has("trace") && this.#draw());
   }
 
-  /** Only a bundled run has something known to look at; a run of the visitor's own has not. */
+  /** For an example's prompt it is known what to look at; for a visitor's own it is not. */
   #draw() {
-    const created = this.store.trace?.head.created;
     const prompt = this.store.trace?.head.prompt.text;
-    const example = this.examples.find((each) => each.created === created && each.prompt === prompt);
+    const example = this.examples.find((each) => each.prompt === prompt);
     this.look.replaceChildren(...(example ? [h("b", {}, `${example.title}. `), `${example.look} `] : []));
   }
 }

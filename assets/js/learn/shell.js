@@ -146,7 +146,9 @@ export class Learn {
     try {
       const answer = await fetch(example.url);
       if (!answer.ok) throw new Error(`${answer.status} ${answer.statusText}`);
-      this.store.setValue(parse(await answer.text()));
+      const text = await answer.text();
+      if (this.memory.state.example !== example.name) return; // another one was chosen meanwhile
+      this.store.setValue(parse(text));
       this.failed = null;
     } catch (error) {
       this.failed = `The recorded run “${example.title}” could not be fetched (${error.message}). Reload the page to try again.`;
