@@ -33,11 +33,12 @@ class Example:
         return FOLDER / f"{self.name}.jsonl"
 
 
-def _config(max_new_tokens: int, temperature: float, seed: int) -> Config:
+def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.8, 1.2)) -> Config:
+    """``taus``: draft, target. A lower temperature makes both models surer, so it needs lower ones."""
     return Config(
         temperature=temperature,
-        draft_threshold=1.8,
-        target_threshold=1.2,
+        draft_threshold=taus[0],
+        target_threshold=taus[1],
         overlap_threshold=0.4,
         max_new_tokens=max_new_tokens,
         seed=seed,
@@ -50,28 +51,28 @@ EXAMPLES: Sequence[Example] = (
         "A story",
         "Tell me a short story about a lighthouse keeper and a lost boat.",
         "A story can go on in many ways: see how often the two models part, and that both are unsure at names and turns.",
-        _config(140, 0.7, 4),
+        _config(140, 4),
     ),
     Example(
         "sheep",
         "A word problem",
         "A farmer has 17 sheep and buys 3 pens with 4 sheep each. How many sheep are there now? Think step by step.",
         "Words copied from the question are easy to draft. Look at the digits: there a guess is worth little.",
-        _config(110, 0.7, 1),
+        _config(110, 1),
     ),
     Example(
         "palindrome",
         "Code",
         "Write a Python function that checks whether a word is a palindrome.",
         "Code is regular: look for runs of accepted tokens in brackets and keywords, and for the doubt at each new name.",
-        _config(120, 0.7, 2),
+        _config(120, 2),
     ),
     Example(
         "three-times",
         "The same, three times",
-        "Write a short paragraph about rain. Then write the same paragraph again, three times.",
-        "Colour the text by target entropy: where the paragraph comes round again, the target knows what follows.",
-        _config(140, 0.7, 3),
+        "Write a list with the same paragraph about rain three times.",
+        "Colour the text by target entropy: where words come round again, the target knows what follows. See whether the draft does.",
+        _config(130, 3, 0.4, (0.8, 0.5)),
     ),
 )
 """In the order of the page; the first is what first paint shows."""

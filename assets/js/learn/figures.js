@@ -128,7 +128,7 @@ export function range(label, { min, max, step, value, show = (v) => fixed(v, 2),
     onMove(Number(input.value));
   });
   set(value);
-  return { element: h("label.ez-range", {}, h("span", {}, label), output, input, help && h("small", {}, help)), set };
+  return { element: h("div.ez-range", {}, h("span", { "aria-hidden": "true" }, label), output, input, help && h("small", {}, help)), set };
 }
 
 /** Earlier and later, around what they move through. */
