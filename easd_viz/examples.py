@@ -71,7 +71,7 @@ EXAMPLES: Sequence[Example] = (
         "three-times",
         "The same, three times",
         "Write a list with the same paragraph about rain three times.",
-        "Colour the text by target entropy: where words come round again, the target knows what follows. See whether the draft does.",
+        "Colour the text by target entropy: where words come round again, the target knows what follows. Does the draft?",
         _config(130, 3, 0.4, (0.8, 0.5)),
     ),
 )

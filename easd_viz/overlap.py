@@ -71,16 +71,28 @@ class OverlapError(UserError):
     """A measurement that has nothing to measure."""
 
 
-def measure(pair: Pair, prompts: Sequence[tuple[Sequence[int], str]], config: Config) -> Iterator[Answer]:
-    """For each (prompt's token ids, category): the target answers alone, then both models read the answer.
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What to measure on."""
+
+    prompt_ids: Sequence[int]
+    category: str = ""
+    answer_ids: Sequence[int] = ()
+    """An answer that the target gave before, at the same temperature; empty: it answers now, one token at a time."""
+
+
+def measure(pair: Pair, questions: Sequence[Question], config: Config) -> Iterator[Answer]:
+    """For each question: the target answers alone, unless it has an answer, then both models read the answer.
 
     Temperature, truncation, length and seed come from ``config``. Raises EngineError where a prompt does not fit.
     """
     alone = replace(config, mode="target")
-    for ids, category in prompts:
-        emitted = [i for step in decode(pair, ids, alone, lists=False) for i in step.token_ids]
-        if emitted:
-            yield compare(pair, ids, emitted, category, config)
+    for question in questions:
+        answer = question.answer_ids[: config.max_new_tokens]
+        if not answer:
+            answer = [i for step in decode(pair, question.prompt_ids, alone, lists=False) for i in step.token_ids]
+        if answer:
+            yield compare(pair, question.prompt_ids, answer, question.category, config)
 
 
 @torch.inference_mode()

@@ -58,6 +58,20 @@ def test_every_cell_is_what_decide_counts(seeds, k, rho, resample, temperature, 
             assert (found.gated[i, j], found.accepted_by_sd) == expected, f"cell ({one}, {other}) at k = {k}, rho = {rho}"
 
 
+def test_a_token_at_both_thresholds_is_gated():
+    """Every SD-accepted token's own entropies and overlap as the thresholds: >= counts it, > would not."""
+    traces = some_traces(2, temperature=1.0)
+    data = arrays(traces)
+    accepted = np.flatnonzero(data.accepted_by_sd)
+    assert len(accepted) > 10
+    draft, target = data.draft_entropy[accepted], data.target_entropy[accepted]
+    for at, row in enumerate(accepted):
+        rho = float(data.overlap_at(7)[row])
+        found = sweep(data, draft, target, k=7, overlap_threshold=rho)
+        expected = brute_force(traces, float(draft[at]), float(target[at]), 7, rho, "target")[0]
+        assert found.gated[at, at] == expected >= 1
+
+
 def test_thresholds_out_of_order_and_twice_keep_their_places():
     data = arrays(some_traces(2))
     mixed = sweep(data, [3.0, 0.0, 3.0], [2.0, 1.0], k=10, overlap_threshold=0.0)

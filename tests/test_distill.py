@@ -24,6 +24,7 @@ from distill_draft import load_target  # noqa: E402
 
 SETTINGS: dict[str, Any] = {
     "layers": (0, 2), "vocabulary": 200, "tokens": 256, "rate": 3e-3, "warmup": 5, "steps": 60, "held_out_every": 8,
+    "average": 0.9,
 }  # fmt: skip
 SAVE_STEPS = 7
 POSITIONS = 2500

@@ -14,6 +14,7 @@ from tiny import make_pair
 from easd_viz import overlap
 from easd_viz.__main__ import main
 from easd_viz.engine import decode
+from easd_viz.overlap import Question
 from easd_viz.trace import Config
 
 Q, P = [0.5, 0.3, 0.2, 0.0], [0.25, 0.45, 0.1, 0.2]
@@ -22,7 +23,7 @@ PLAIN = Config(mode="sd", temperature=1.0, max_new_tokens=30)
 
 
 def test_constant_distributions_give_the_known_overlap() -> None:
-    answers = list(overlap.measure(constant_pair(Q, P), [([0, 1], "a"), ([2], "b")], PLAIN))
+    answers = list(overlap.measure(constant_pair(Q, P), [Question([0, 1], "a"), Question([2], "b")], PLAIN))
     found = overlap.fit(answers)
     assert (found.positions, found.answers) == (60, 2)
     assert found.beta == pytest.approx(BETA, abs=1e-6)
@@ -32,14 +33,14 @@ def test_constant_distributions_give_the_known_overlap() -> None:
 
 
 def test_temperature_enters_both_distributions() -> None:
-    found = overlap.fit(list(overlap.measure(constant_pair(Q, P), [([0], "")], Config(mode="sd", temperature=0.5))))
+    found = overlap.fit(list(overlap.measure(constant_pair(Q, P), [Question([0])], Config(mode="sd", temperature=0.5))))
     sharp_q, sharp_p = ([x * x / sum(y * y for y in d) for x in d] for d in (Q, P))
     assert found.beta == pytest.approx(sum(map(min, sharp_q, sharp_p)), abs=1e-6)
 
 
 def test_a_model_fits_itself() -> None:
     pair = constant_pair(P, P)
-    found = overlap.fit(list(overlap.measure(pair, [([0], "")], PLAIN)))
+    found = overlap.fit(list(overlap.measure(pair, [Question([0])], PLAIN)))
     assert found.beta == pytest.approx(1, abs=1e-6)
     assert found.greedy == 1
 
@@ -60,14 +61,22 @@ def test_positions_are_those_that_predict_the_answer() -> None:
 def test_the_answer_is_the_targets_own() -> None:
     pair = context_pair(seed=6)
     alone = [i for s in decode(pair, [1], Config(mode="target", temperature=1.0, max_new_tokens=30)) for i in s.token_ids]
-    (answer,) = overlap.measure(pair, [([1], "")], PLAIN)
+    (answer,) = overlap.measure(pair, [Question([1])], PLAIN)
     expected = overlap.compare(pair, [1], alone, "", PLAIN)
     assert answer == expected
 
 
+def test_an_answer_given_before_is_read_as_it_is() -> None:
+    pair = context_pair(seed=8)
+    given = [4, 7, 1]
+    (answer,) = overlap.measure(pair, [Question([1, 2], "", given)], PLAIN)
+    assert answer == overlap.compare(pair, [1, 2], given, "", PLAIN)
+    assert pair.target.calls[0] == 3, "the target generated although it had an answer"
+
+
 def test_categories_keep_their_counts() -> None:
     pair = context_pair(seed=7)
-    answers = list(overlap.measure(pair, [([1], "b"), ([2], "a"), ([3], "b")], PLAIN))
+    answers = list(overlap.measure(pair, [Question([1], "b"), Question([2], "a"), Question([3], "b")], PLAIN))
     parts = overlap.by_category(answers)
     assert list(parts) == ["b", "a"]
     assert (parts["b"].answers, parts["b"].positions, parts["a"].positions) == (2, 60, 30)
@@ -108,6 +117,15 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     table = capsys.readouterr().out
     assert "animals" in table
     assert f"{found['all']['beta']:.3f}" in table, "the table and the JSON disagree"
+
+
+@pytest.mark.parametrize("ids", ['"4"', "[-1]", "[99999]", "[1.5]"])
+def test_command_line_refuses_answers_that_are_no_token_ids(tmp_path: Path, capsys: pytest.CaptureFixture[str], ids: str) -> None:
+    spec = make_pair(tmp_path)
+    prompts = tmp_path / "prompts.jsonl"
+    prompts.write_text(f'{{"prompt": "the fox", "answer_ids": {ids}}}\n')
+    assert main(["overlap", "--pair", spec.id, "--prompts", str(prompts), "--device", "cpu"]) == 2
+    assert "answer_ids" in capsys.readouterr().err
 
 
 def test_command_line_refuses_a_file_without_prompts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

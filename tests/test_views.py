@@ -128,6 +128,6 @@ def test_more_room_goes_on_with_the_same_run():
 def test_opened_settings_ask_for_the_opened_run():
     trace = make_trace(seed=1, steps=3, config=t.Config(temperature=0.5, k=7, resample="exclude", seed=9, draft_threshold=1.25))
     values = controls.settings_of(trace)
-    values[-1] = "auto"
+    values[-2:] = ["auto", "auto"]
     assert controls.wanted(*values).config == trace.header.config
     assert plan(shown(trace), controls.wanted(*values), "step").resume == trace.steps

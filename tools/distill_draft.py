@@ -87,6 +87,8 @@ def run_evaluate(args: argparse.Namespace) -> None:
     target, tokenizer = load_target(args.target)
     shard = args.run / f"answers-{args.prompts.stem}-{args.temperature}-{args.max_new}.safetensors"
     categories = measure.answers(shard, args.prompts, target, tokenizer, args.temperature, args.max_new)
+    if args.answers_to:
+        measure.write_answers(args.answers_to, args.prompts, shard)
     if args.draft is None:
         return
     model = draft.load(args.draft, target.model.embed_tokens.weight)
@@ -156,6 +158,7 @@ def main() -> None:
     verb = add("evaluate", run_evaluate)
     verb.add_argument("--draft", type=Path, help="draft folder; without it only the answers are sampled")
     verb.add_argument("--prompts", type=Path, required=True, help="JSON Lines with `prompt` and perhaps `category`")
+    verb.add_argument("--answers-to", type=Path, help="write the prompts with `answer_ids`, for `easd_viz overlap`")
     verb.add_argument("--temperature", type=float, default=0.7)
     verb.add_argument("--max-new", type=int, default=128)
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { onTheme, themed } from "./palette.js";
 
 const Plotly = window.Plotly; // kept: gr.Plot, should a page use it, puts its own over the global
-const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "reset" };
+const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "autosize" };
 
 const onScreen = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {

@@ -179,12 +179,16 @@ export class TokenText {
     const last = this.#elements.get(exact[exact.length - 1].key);
     if (this.boundary.previousSibling !== last) round.insertBefore(this.boundary, last.nextSibling);
     this.says.replaceChildren(this.#boundaryNote(boundary));
+    this.boundary.title = boundary.goes_on
+      ? "Up to the first changed verdict all is exact; the rest of that round is in-round exact, as its drafts and targets were recorded. All behind this line is counterfactual: with these knobs the text would have been another one."
+      : "Up to here all is exact. All behind this line is counterfactual: with these knobs the text would have been another one.";
   }
 
   #plainNote() {
     const { trace, replay } = this.store;
     if (!trace) return "";
     if (!replay) return "No gate in this mode: nothing to re-judge.";
+    if (trace.head.config.mode === "sd" && this.store.gate.draft_threshold === Infinity) return "As recorded by plain SD. Choose EASD to see what the gate would have done.";
     return "As recorded. Move a threshold, ρ or k to re-judge this run.";
   }
 

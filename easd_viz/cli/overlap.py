@@ -1,6 +1,7 @@
 """``overlap``: how well a draft fits a target: mean sum min(p, q) on the target's own answers, and what a draft step costs.
 
-The target answers each prompt alone; both models then read the answers. Use it to choose a draft for a target.
+The target answers each prompt alone; both models then read the answers. Use it to choose a draft for a target. A line may bring
+the target's own answer, given before at the same temperature, as token ids in the field "answer_ids": that is much quicker.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqdm import tqdm
 
+from easd_viz import UserError
 from easd_viz.cli import options
 from easd_viz.cli.progress import LoadBar
 from easd_viz.cli.trace import read_prompt_records
@@ -50,11 +52,22 @@ def run(args: argparse.Namespace) -> int:
 
     with LoadBar() as bar:
         pair = load_pair(PairSpec.parse(args.pair), dtype=args.dtype, device=args.device, progress=bar)
-    prompts = [(pair.tokenizer.encode(r["prompt"], not args.raw), str(r.get("category", ""))) for r in records]
-    answers = list(tqdm(overlap.measure(pair, prompts, config), total=len(prompts), unit="prompt"))
+    questions = [
+        overlap.Question(pair.tokenizer.encode(r["prompt"], not args.raw), str(r.get("category", "")), _answer_ids(r, pair))
+        for r in records
+    ]
+    answers = list(tqdm(overlap.measure(pair, questions, config), total=len(questions), unit="prompt"))
     times = overlap.step_times(pair)
     print(json.dumps(_json(pair, answers, times, config)) if args.json else _text(pair, answers, times))
     return 0
+
+
+def _answer_ids(record: dict[str, Any], pair: Pair) -> list[int]:
+    """A prompt's ``answer_ids``, checked; empty where it has none."""
+    ids = record.get("answer_ids", [])
+    if not isinstance(ids, list) or not all(isinstance(i, int) and 0 <= i < pair.vocab_size for i in ids):
+        raise UserError(f'"answer_ids" must be a list of token ids below {pair.vocab_size}; prompt: {record["prompt"][:40]!r}')
+    return ids
 
 
 def _text(pair: Pair, answers: list[Answer], times: StepTimes) -> str:

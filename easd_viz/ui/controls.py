@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -18,6 +18,31 @@ RESAMPLE = (("from the target", "target"), ("without the draft’s token", "excl
 OTHER_PAIR = "other"
 MAX_ENTROPY = 8.0
 """Upper end of the threshold sliders, nats: above it hardly a token lies, though ln(vocabulary) is 10.8 for the demo pair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """A slider: what it says and how far it reaches. A run from the command line may lie beyond."""
+
+    label: str
+    low: float
+    high: float
+    step: float
+    help: str
+
+
+KNOBS: dict[str, Knob] = {
+    "draft_threshold": Knob("τ draft, nats", 0, MAX_ENTROPY, 0.05, "the gate needs a draft this unsure…"),
+    "target_threshold": Knob("τ target, nats", 0, MAX_ENTROPY, 0.05, "…a target this unsure…"),
+    "overlap_threshold": Knob("ρ overlap", 0, 1, 0.05, "…and this share of the top k in common"),
+    "k": Knob("k", 1, 20, 1, "length of the compared lists"),
+    "gamma": Knob("γ drafted per round", 1, 16, 1, "how far the draft runs ahead"),
+    "temperature": Knob("Temperature", 0, 2, 0.05, "0 is greedy"),
+    "max_new_tokens": Knob("New tokens", 1, 1024, 1, "where the run ends at the latest"),
+    "top_k": Knob("Sampler’s top-k", 0, 200, 1, "0 is off; not the gate’s k"),
+    "top_p": Knob("Sampler’s top-p", 0.05, 1, 0.01, "1 is off"),
+}
+"""By config field."""
 
 
 @dataclass(slots=True)
@@ -42,6 +67,7 @@ class Controls:
     draft_id: gr.Textbox
     target_id: gr.Textbox
     dtype: gr.Dropdown
+    device: gr.Dropdown
 
     def components(self) -> list[Any]:
         """In the order that ``wanted`` takes their values."""
@@ -61,7 +87,7 @@ def wanted(*values: Any) -> Wanted:
     knobs: dict[str, Any] = {name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS}
     config = Config(**knobs)
     pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
-    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"])
+    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"], named["device"])
 
 
 def _plain(value: Any) -> Any:
@@ -74,24 +100,37 @@ def unchanged() -> list[Any]:
 
 
 def settings_of(trace: Trace) -> list[Any]:
-    """Values for ``Controls.components`` that ask for the very run of this trace. Infinite thresholds go to the sliders' end."""
+    """Values for ``Controls.components`` that ask for the very run of this trace. What lies beyond a slider goes to its end."""
     header, config = trace.header, trace.header.config
     values: dict[str, Any] = {name: getattr(config, name) for name in CONFIG_FIELDS}
-    for name in ("draft_threshold", "target_threshold"):
-        values[name] = values[name] if math.isfinite(values[name]) else MAX_ENTROPY
+    for name, knob in KNOBS.items():
+        values[name] = min(max(values[name], knob.low), knob.high)
     pair = pair_of(trace, "demo")
     known = {preset.spec.id for preset in PRESETS}
     values["pair"] = pair if pair in known else OTHER_PAIR
     draft, _, target = pair.partition(",")
     values["draft_id"], values["target_id"] = ("", "") if pair in known else (draft, target)
     values["prompt"], values["chat_template"] = header.prompt.text, header.prompt.chat_template
-    values["dtype"] = gr.skip()
+    values["dtype"] = values["device"] = gr.skip()
     return [values[f.name] for f in fields(Controls)]
 
 
-def _slider(label: str, low: float, high: float, value: float, step: float, info: str, name: str) -> gr.Slider:
+def _sliders(config: Config, names: Sequence[str], prefix: str = "") -> dict[str, gr.Slider]:
+    return {name: _slider(name, getattr(config, name), prefix) for name in names}
+
+
+def _slider(name: str, value: float, prefix: str) -> gr.Slider:
+    knob = KNOBS[name]
     return gr.Slider(
-        low, high, value, step=step, label=label, info=info, elem_id=f"ez-{name}", elem_classes="ez-slider", buttons=[]
+        knob.low,
+        knob.high,
+        min(max(value, knob.low), knob.high),
+        step=knob.step,
+        label=knob.label,
+        info=knob.help,
+        elem_id=f"ez-{prefix}{name.replace('_', '-').replace('overlap-threshold', 'overlap')}",
+        elem_classes="ez-slider",
+        buttons=[],
     )
 
 
@@ -117,57 +156,33 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio, dict[
 
 def build_gate(config: Config, prefix: str = "") -> dict[str, Any]:
     """The gate's knobs; ``prefix`` tells their element ids from those of another tab."""
-    return {
-        "draft_threshold": _slider(
-            "τ draft, nats",
-            0,
-            MAX_ENTROPY,
-            config.draft_threshold,
-            0.05,
-            "the gate needs a draft this unsure…",
-            f"{prefix}draft-threshold",
-        ),
-        "target_threshold": _slider(
-            "τ target, nats",
-            0,
-            MAX_ENTROPY,
-            config.target_threshold,
-            0.05,
-            "…a target this unsure…",
-            f"{prefix}target-threshold",
-        ),
-        "overlap_threshold": _slider(
-            "ρ overlap", 0, 1, config.overlap_threshold, 0.05, "…and this share of the top k in common", f"{prefix}overlap"
-        ),
-        "k": _slider("k", 1, 20, config.k, 1, "length of the compared lists", f"{prefix}k"),
-        "resample": gr.Radio(
-            list(RESAMPLE),
-            value=config.resample,
-            label="Resample a gated token",
-            elem_id=f"ez-{prefix}resample",
-            elem_classes="ez-segments is-long",
-        ),
-    }
+    resample = gr.Radio(
+        list(RESAMPLE),
+        value=config.resample,
+        label="Resample a gated token",
+        elem_id=f"ez-{prefix}resample",
+        elem_classes="ez-segments is-long",
+        render=False,
+    )
+    sliders = _sliders(config, ("draft_threshold", "target_threshold", "overlap_threshold", "k"), prefix)
+    return {**sliders, "resample": resample.render()}
 
 
 def build_sampling(config: Config) -> dict[str, Any]:
-    return {
-        "gamma": _slider("γ drafted per round", 1, 16, config.gamma, 1, "how far the draft runs ahead", "gamma"),
-        "temperature": _slider("Temperature", 0, 2, config.temperature, 0.05, "0 is greedy", "temperature"),
-        "max_new_tokens": _slider(
-            "New tokens", 1, 1024, config.max_new_tokens, 1, "where the run ends at the latest", "max-new-tokens"
-        ),
-    }
+    return {**_sliders(config, ("gamma", "temperature", "max_new_tokens"))}
 
 
 def build_more_sampling(config: Config) -> dict[str, Any]:
-    return {
-        "top_k": _slider("Sampler’s top-k", 0, 200, config.top_k, 1, "0 is off; not the gate’s k", "top-k"),
-        "top_p": _slider("Sampler’s top-p", 0.05, 1, config.top_p, 0.01, "1 is off", "top-p"),
-        "seed": gr.Number(
-            config.seed, precision=0, minimum=0, label="Seed", info="the same seed gives the same run", elem_id="ez-seed"
-        ),
-    }
+    seed = gr.Number(
+        config.seed,
+        precision=0,
+        minimum=0,
+        label="Seed",
+        info="the same seed gives the same run",
+        elem_id="ez-seed",
+        render=False,
+    )
+    return {**_sliders(config, ("top_k", "top_p")), "seed": seed.render()}
 
 
 def build_models(pair: str) -> dict[str, Any]:
@@ -192,4 +207,12 @@ def build_models(pair: str) -> dict[str, Any]:
         filterable=False,
         elem_id="ez-dtype",
     )
-    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype}
+    device = gr.Dropdown(
+        [("auto", "auto"), ("CPU", "cpu"), ("CUDA", "cuda"), ("MPS", "mps")],
+        value="auto",
+        label="Device",
+        info="auto: a GPU where there is one",
+        filterable=False,
+        elem_id="ez-device",
+    )
+    return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype, "device": device}

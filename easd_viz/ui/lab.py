@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from easd_viz import UserError, branch, replay
 from easd_viz.models import PairSpec
-from easd_viz.trace import Outcome, Trace
+from easd_viz.trace import Footer, Outcome, Trace
 from easd_viz.ui.loading import Report, load_with_reports
-from easd_viz.ui.session import FRAME_S, rounds
+from easd_viz.ui.session import FRAME_S, rounds, text_of
 from easd_viz.views.data import ViewModel, view_model
 from easd_viz.views.lab import pool_record
 
@@ -67,7 +67,8 @@ class Lab:
         """The Run tab's present run: it takes the place of the one before, unless a branch came from that one."""
         if trace is None or not trace.steps or any(each.key == trace.fingerprint for each in self.loaded):
             return
-        for old in [each for each in self.loaded if each.origin == "run" and not self.children(each)]:
+        origin = None if trace.header.parent is None else trace.header.parent.trace
+        for old in [each for each in self.loaded if each.origin == "run" and each.key != origin and not self.children(each)]:
             self.remove(old.key)
         self.add(trace, "Run", "run")
 
@@ -186,10 +187,17 @@ class Lab:
             if time.monotonic() - last_sent >= FRAME_S and footer is None:
                 yield grown
                 last_sent = time.monotonic()
-        if grown is not None and grown.steps:
+        if grown is not None and len(grown.steps) > len(planned.resume):
+            grown = grown if grown.footer is not None else ended(grown)
             self.branches += 1
             self.add(grown, f"Branch {self.branches}", "branch")
             yield grown
+
+
+def ended(trace: Trace) -> Trace:
+    """A branch that was stopped, with its footer."""
+    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
+    return replace(trace, footer=Footer("stopped", text_of(trace), 0.0, spent))
 
 
 def is_decided(trace: Trace) -> bool:

@@ -23,7 +23,7 @@ DTYPE = "float32"
 
 
 class Lessons(Slot):
-    """Chapters, score, presenter mode, checks. ``value``: the latest news of a check. Event: ``select`` (value = a check’s name)."""
+    """Chapters, score, presenter mode, checks. ``value``: the latest news of a check. Event: ``select`` (value = its name)."""
 
     view = "learn"
 

@@ -23,13 +23,13 @@ class Report:
 STAGES = {"download": "Downloading", "convert": "Converting (this once)", "load": "Loading"}
 
 
-def load_with_reports(spec: PairSpec, dtype: str) -> Iterator[Report | Pair]:
+def load_with_reports(spec: PairSpec, dtype: str, device: str = "auto") -> Iterator[Report | Pair]:
     """Reports, several a second, then the pair. If nobody asks on, the load ends in the background, ready for the next time."""
     events: queue.SimpleQueue[Progress | Pair | Exception] = queue.SimpleQueue()
 
     def work() -> None:
         try:
-            events.put(load_pair(spec, dtype=dtype, progress=events.put))
+            events.put(load_pair(spec, dtype=dtype, device=device, progress=events.put))
         except Exception as error:  # handed to the asking thread, which raises it
             events.put(error)
 

@@ -31,7 +31,7 @@ from easd_viz.ui.components import (
     status,
 )
 from easd_viz.ui.controls import Controls
-from easd_viz.ui.session import Kind, Session, carry_out, end_words, stop
+from easd_viz.ui.session import Kind, Session, Update, carry_out, end_words, pause, stop
 from easd_viz.views.data import ViewModel, view_model
 
 STORE = "run"
@@ -167,16 +167,15 @@ def _wire_knobs(parts: Parts) -> None:
 
 def _wire_runs(parts: Parts) -> None:
     inputs = [parts.session, *parts.controls.components()]
-    state = [parts.session, parts.status, *parts.buttons]
     shown = [parts.session, parts.text, parts.status, *parts.buttons]
     starts: list[tuple[Any, Callable[..., Any], Kind]] = [
         (parts.run.click, begin, "run"),
         (parts.step.click, begin, "step"),
         (parts.text.rerun, begin, "rerun"),
-        (parts.pause.click, pause, "continue"),
+        (parts.pause.click, pause_or_continue, "continue"),
     ]
     for event, first, kind in starts:
-        event(first, parts.session, state, **LIGHT).then(runner(kind), inputs, shown, show_progress_on=parts.status, **MODELS)
+        event(first, parts.session, shown, **LIGHT).then(runner(kind), inputs, shown, show_progress_on=parts.status, **MODELS)
     parts.stop.click(end, parts.session, shown, **LIGHT)
 
 
@@ -208,38 +207,61 @@ def button_states(session: Session) -> list[Any]:
     ]
 
 
+def state_of(session: Session, view: dict[str, Any] | None = None) -> list[Any]:
+    """Session, text, status line and buttons as they stand; the text as it was where there is no new one."""
+    says = session.says or Update("idle", "A recorded example", end_words(session.trace)[1])
+    line = status(says.kind, says.text, says.numbers, says.progress)
+    return [session, gr.skip() if view is None else view, line, *button_states(session)]
+
+
 def begin(session: Session | None) -> list[Any]:
     session = of_visitor(session)
-    session.ask("waiting")
-    return [session, status("busy", "Waiting for the models"), *button_states(session)]
+    session.ask("waiting", Update("busy", "Waiting for the models"))
+    return state_of(session)
 
 
-def pause(session: Session | None) -> list[Any]:
+def pause_or_continue(session: Session | None) -> list[Any]:
     """The button's two meanings: pause a run, or go on with a paused one."""
     session = of_visitor(session)
     if session.phase == "paused":
         return begin(session)
-    session.ask("paused")
-    return [session, status("idle", *end_words(session.trace)), *button_states(session)]
+    pause(session)
+    return state_of(session)
+
+
+def end(session: Session | None) -> list[Any]:
+    session = of_visitor(session)
+    stop(session)
+    return state_of(session, shown_value(session))
 
 
 def runner(kind: Kind) -> Callable[..., Iterator[list[Any]]]:
     """The handler that carries out a request of this kind."""
 
     def run(session: Session, *values: Any) -> Iterator[list[Any]]:
-        if session.phase != "waiting":  # paused or stopped before its turn came
-            yield [gr.skip()] * 6
-            return
-        try:
-            for update in carry_out(session, controls.wanted(*values), kind, session.request):
-                view = gr.skip() if update.view is None else update.view
-                state = status(update.kind, update.text, update.numbers, update.progress)
-                yield [session, view, state, *button_states(session)]
-        except Exception as error:  # whatever it is, the page must say so and go on
-            session.phase = "idle"
-            yield [session, gr.skip(), status("error", said(error)), *button_states(session)]
+        if session.phase == "waiting":  # not paused or stopped before its turn came
+            yield from requested(session, kind, values)
+        # Gradio sends a generator's last outputs again when it ends: they have to say how things stand now, not how they stood
+        # before the visitor paused or stopped the run.
+        yield state_of(session, shown_value(session))
 
     return run
+
+
+def requested(session: Session, kind: Kind, values: tuple[Any, ...]) -> Iterator[list[Any]]:
+    number = session.request
+    try:
+        for update in carry_out(session, controls.wanted(*values), kind, number):
+            if session.request == number:
+                session.says = update
+            yield state_of(session, update.view)
+    except Exception as error:  # whatever it is, the page must say so and go on
+        if session.request == number:
+            session.ask("idle", Update("error", said(error)))
+
+
+def shown_value(session: Session) -> dict[str, Any] | None:
+    return None if session.view is None else session.view.value
 
 
 def said(error: Exception) -> str:
@@ -250,24 +272,13 @@ def said(error: Exception) -> str:
     return f"The run failed: {type(error).__name__}: {error}"
 
 
-def end(session: Session | None) -> list[Any]:
-    session = of_visitor(session)
-    view = stop(session)
-    return [
-        session,
-        gr.skip() if view is None else view,
-        status("idle", *end_words(session.trace)),
-        *button_states(session),
-    ]
-
-
 def show_example(name: str, session: Session | None) -> list[Any]:
     session = of_visitor(session)
-    session.ask("idle")
+    shown = recorded(name)
+    session.ask("idle", Update("idle", "A recorded example", end_words(shown.trace)[1]))
     session.asked = None
-    session.trace, session.view = recorded(name).trace, recorded(name)
-    line = status("idle", "A recorded example", end_words(session.trace)[1])
-    return [session, session.view.value, line, *button_states(session), *controls.settings_of(session.trace)]
+    session.trace, session.view = shown.trace, shown
+    return [*state_of(session, shown.value), *controls.settings_of(shown.trace)]
 
 
 def open_trace(session: Session | None, data: bytes) -> list[Any]:
@@ -275,14 +286,12 @@ def open_trace(session: Session | None, data: bytes) -> list[Any]:
     try:
         opened = store.parse(data)
     except UserError as error:
-        line = status("error", f"This file can’t be opened. {error}")
-        return [session, gr.skip(), line, *button_states(session), *controls.unchanged()]
-    session.ask("idle")
-    session.asked = None
-    view = session.show(opened)
+        session.says = Update("error", f"This file can’t be opened. {error}")
+        return [*state_of(session), *controls.unchanged()]
     note = "Opened" if opened.footer is not None else "Opened, incomplete: the file ends in the middle of the run"
-    line = status("idle", note, end_words(opened)[1])
-    return [session, view, line, *button_states(session), *controls.settings_of(opened)]
+    session.ask("idle", Update("idle", note, end_words(opened)[1]))
+    session.asked = None
+    return [*state_of(session, session.show(opened)), *controls.settings_of(opened)]
 
 
 def save_jsonl(session: Session | None) -> dict[str, Any]:

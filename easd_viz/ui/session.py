@@ -22,8 +22,8 @@ from easd_viz.verify import gate_of
 from easd_viz.views.data import ViewModel, view_model
 from easd_viz.zerogpu import on_gpu
 
-Asked = tuple[str, str, bool]
-"""(pair, dtype, chat template) as the controls had them."""
+Asked = tuple[str, str, str, bool]
+"""(pair, dtype, device, chat template) as the controls had them."""
 
 Phase = Literal["idle", "waiting", "loading", "running", "paused"]
 Kind = Literal["run", "step", "continue", "rerun"]
@@ -45,6 +45,22 @@ class Wanted:
     pair: str
     """As ``PairSpec.parse`` takes it."""
     dtype: str
+    device: str = "auto"
+
+    @property
+    def asked(self) -> Asked:
+        return (self.pair, self.dtype, self.device, self.chat_template)
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """News of a run: where it stands, and the text view's new value (None: as it was)."""
+
+    kind: Literal["busy", "idle", "error"]
+    text: str
+    numbers: str = ""
+    progress: float | None = None
+    view: dict[str, Any] | None = None
 
 
 @dataclass(slots=True)
@@ -56,31 +72,22 @@ class Session:
     phase: Phase = "idle"
     request: int = 0
     """Counts what the visitor asked for."""
+    says: Update | None = None
+    """The last news, for the status line."""
     asked: Asked | None = None
     """What the run that is shown was asked for; None where it was not run here."""
 
-    def ask(self, phase: Phase) -> int:
+    def ask(self, phase: Phase, says: Update) -> None:
         """Note a new request, which ends the one that is going on."""
         self.request += 1
         self.phase = phase
-        return self.request
+        self.says = says
 
     def show(self, trace: Trace) -> dict[str, Any]:
         """Take a trace as what is shown; the value for the text view."""
         self.trace = trace
         self.view = view_model(trace, self.view)
         return self.view.value
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """What changed; None: nothing."""
-
-    kind: Literal["busy", "idle"]
-    text: str
-    numbers: str = ""
-    progress: float | None = None
-    view: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +127,8 @@ def continues(session: Session, wanted: Wanted) -> bool:
     trace = session.trace
     assert trace is not None
     header = trace.header
-    asked = session.asked or (pair_of(trace, wanted.pair), wanted.dtype, header.prompt.chat_template)
-    if wanted.prompt != header.prompt.text or asked != (wanted.pair, wanted.dtype, wanted.chat_template):
+    asked = session.asked or (pair_of(trace, wanted.pair), wanted.dtype, wanted.device, header.prompt.chat_template)
+    if wanted.prompt != header.prompt.text or asked != wanted.asked:
         return False
     modes = {header.config.mode, wanted.config.mode}
     return not (_changes(header.config, wanted.config) - set(OWN)) and (len(modes) == 1 or modes == {"easd", "sd"})
@@ -155,7 +162,7 @@ def carry_out(session: Session, wanted: Wanted, kind: Kind, number: int) -> Iter
     todo = plan(session, wanted, kind)
     session.phase = "loading"
     pair: Pair | None = None
-    for event in load_with_reports(PairSpec.parse(wanted.pair), wanted.dtype):
+    for event in load_with_reports(PairSpec.parse(wanted.pair), wanted.dtype, wanted.device):
         if session.request != number:
             return
         if isinstance(event, Report):
@@ -164,7 +171,7 @@ def carry_out(session: Session, wanted: Wanted, kind: Kind, number: int) -> Iter
             pair = event
     assert pair is not None
     session.phase = "running"
-    session.asked = (wanted.pair, wanted.dtype, wanted.chat_template)
+    session.asked = wanted.asked
     prompt = encode_prompt(pair, wanted.prompt, wanted.chat_template)
     yield from _run(session, prompt, wanted, todo, number)
 
@@ -174,7 +181,7 @@ def _run(session: Session, prompt: Prompt, wanted: Wanted, todo: Plan, number: i
     kept = session.trace.header if todo.keep_header and session.trace is not None else None
     trace: Trace | None = None
     last_sent = 0.0
-    for header, steps, footer in rounds(wanted.pair, wanted.dtype, prompt, todo.config, todo.resume, todo.parent):
+    for header, steps, footer in rounds(wanted.pair, wanted.dtype, prompt, todo.config, todo.resume, todo.parent, wanted.device):
         if session.request != number:
             return
         if trace is None:
@@ -194,23 +201,38 @@ def _run(session: Session, prompt: Prompt, wanted: Wanted, todo: Plan, number: i
 
 @on_gpu
 def rounds(
-    pair: str, dtype: str, prompt: Prompt, config: Config, resume: tuple[Step, ...], parent: Parent | None
+    pair: str,
+    dtype: str,
+    prompt: Prompt,
+    config: Config,
+    resume: tuple[Step, ...],
+    parent: Parent | None,
+    device: str = "auto",
 ) -> Iterator[tuple[Header, tuple[Step, ...], Footer | None]]:
     """``record``, sending only what is new: on a GPU that is lent per call, arguments and yields travel between processes."""
     sent = len(resume)
-    for trace in record(load_pair(pair, dtype=dtype), prompt, config, resume=resume, parent=parent):
+    for trace in record(load_pair(pair, dtype=dtype, device=device), prompt, config, resume=resume, parent=parent):
         yield trace.header, trace.steps[sent:], trace.footer
         sent = len(trace.steps)
 
 
-def stop(session: Session) -> dict[str, Any] | None:
-    """End the run that is going on or paused: its trace gets a footer. The text view's value, or None where there is no run."""
-    session.ask("idle")
+def pause(session: Session) -> None:
+    """Let the run that is going on end after its present round, ready to go on."""
+    session.ask("paused", Update("idle", *end_words(session.trace)))
+
+
+def stop(session: Session) -> None:
+    """End the run that is going on or paused: its trace gets a footer."""
     trace = session.trace
-    if trace is None or trace.footer is not None:
-        return None
+    if trace is not None and trace.footer is None:
+        _close(session, trace)
+    session.ask("idle", Update("idle", *end_words(session.trace)))
+
+
+def _close(session: Session, trace: Trace) -> None:
+    prefill_ms = float(trace.header.extra.get("prefill_ms", 0.0))
     spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
-    return session.show(replace(trace, footer=Footer("stopped", text_of(trace), 0.0, spent)))
+    session.show(replace(trace, footer=Footer("stopped", text_of(trace), prefill_ms, spent)))
 
 
 def text_of(trace: Trace) -> str:

@@ -10,7 +10,7 @@ import gradio as gr
 
 from easd_viz.ui import controls, run
 from easd_viz.ui import tune_handlers as on
-from easd_viz.ui.components import KNOB_ORDER, Details, PlotPanel, Status, TokenView, js_knobs, status
+from easd_viz.ui.components import KNOB_ORDER, Details, PlotPanel, Saver, Status, TokenView, js_knobs, status
 from easd_viz.ui.lab_parts import LabChanges, LabCounts, LabLaw, LabPlane, LabPool, LabTraces, TableView
 from easd_viz.ui.run import LIGHT, MODELS, QUIET
 from easd_viz.views import lab as views
@@ -30,6 +30,8 @@ class Parts:
     traces: LabTraces
     open: gr.UploadButton
     examples: gr.Button
+    save: gr.Button
+    saver: Saver
     status: Status
     knobs: list[Any]
     """In ``KNOB_ORDER``."""
@@ -110,6 +112,8 @@ def _build_left() -> dict[str, Any]:
             min_width=0,
         )
         examples = gr.Button("Add examples", size="sm", elem_id="ez-tune-examples", min_width=0)
+        save = gr.Button("Save", size="sm", elem_id="ez-tune-save", min_width=0)
+    saver = Saver(elem_classes="ez-hidden")
     line = Status(status("idle", "Ready"), elem_id="ez-tune-status")
     gate = gr.Radio(
         [("open", "easd"), ("closed: plain SD", "sd")],
@@ -121,7 +125,8 @@ def _build_left() -> dict[str, Any]:
     knobs = controls.build_gate(run.example().trace.header.config, prefix="tune-")
     use = gr.Button("Use these in Run", elem_id="ez-tune-use", elem_classes="ez-wide-button", min_width=0)
     in_order = [gate, *(knobs[name] for name in KNOB_ORDER[1:])]
-    return {"traces": traces, "open": open_, "examples": examples, "status": line, "knobs": in_order, "use": use}
+    files = {"open": open_, "examples": examples, "save": save, "saver": saver}
+    return {"traces": traces, **files, "status": line, "knobs": in_order, "use": use}
 
 
 def _build_main() -> dict[str, Any]:
@@ -244,6 +249,7 @@ def _wire_traces(parts: Parts, tab: gr.Tab, run_parts: run.Parts) -> None:
         parts.changes.select(on.act, parts.lab, parts.shown, **LIGHT),
     ]
     _then_draw(parts, events)
+    parts.save.click(on.save, parts.lab, parts.saver, **LIGHT)
 
 
 def _wire_picks(parts: Parts) -> None:

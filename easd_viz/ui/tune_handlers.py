@@ -9,10 +9,10 @@ from typing import Any
 
 import gradio as gr
 
-from easd_viz import UserError, branch, calibrate, replay, store
+from easd_viz import UserError, branch, calibrate, replay, store, trace
 from easd_viz.trace import Config, Outcome, Trace
 from easd_viz.ui import run
-from easd_viz.ui.components import KNOB_ORDER, status
+from easd_viz.ui.components import KNOB_ORDER, download, status
 from easd_viz.ui.lab import Lab
 from easd_viz.ui.loading import Report
 from easd_viz.ui.session import Session
@@ -98,8 +98,17 @@ def act(lab: Lab | None, event: gr.SelectData) -> list[Any]:
     return show(lab)
 
 
-def name_of(trace: Trace) -> str:
-    words = " ".join(trace.header.prompt.text.split())
+def save(lab: Lab | None) -> Any:
+    """The shown trace as a file."""
+    lab = of_visitor(lab)
+    if lab.shown is None:
+        return gr.skip()
+    shown = lab.get(lab.shown).trace
+    return download(f"easd-{shown.fingerprint}.jsonl", "application/jsonl", trace.dumps(shown).decode())
+
+
+def name_of(opened: Trace) -> str:
+    words = " ".join(opened.header.prompt.text.split())
     return words[:32] + ("…" if len(words) > 32 else "")
 
 

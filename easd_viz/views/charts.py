@@ -33,16 +33,17 @@ def rounds() -> go.Figure:
         xaxis=axis("draft index", side="top", showline=False, ticks="", fixedrange=True, dtick=1),
         yaxis=axis("round", showline=False, ticks="", autorange=False, range=[ROUNDS_SHOWN - 0.5, -0.5], tickformat="d"),
         margin={"l": 44, "r": 4, "t": 42, "b": 6},
+        dragmode="pan",
     )
 
 
 def along() -> go.Figure:
     """Both entropies along the text, with the thresholds and the marks of rejected and gated tokens."""
     return figure(
-        height=230,
+        height=220,
         xaxis=axis("token of the text", tickformat="d"),
         yaxis=axis("entropy, nats", rangemode="tozero", fixedrange=True),
-        margin={"l": 44, "r": 8, "t": 26, "b": 38},
+        margin={"l": 44, "r": 8, "t": 10, "b": 38},
     )
 
 

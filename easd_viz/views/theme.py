@@ -112,6 +112,6 @@ def figure(height: int, **layout: Any) -> go.Figure:
             "font": {"family": FONT, "size": 12, "color": colour("ink")},
             "align": "left",
         },
-        "dragmode": "pan",
+        "dragmode": "zoom",
     }
     return go.Figure(layout={**base, **layout})

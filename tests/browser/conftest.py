@@ -19,7 +19,7 @@ ARGS = [
     "--no-first-run",
     "--disable-quic",
 ]
-PATIENCE_MS = 60_000
+PATIENCE_MS = 150_000
 """How long a condition is waited for: a busy machine may be slow, and no test measures time."""
 
 expect.set_options(timeout=PATIENCE_MS)

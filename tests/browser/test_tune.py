@@ -38,6 +38,11 @@ def set_knob(page: Page, name: str, value: float) -> None:
     )
 
 
+def choose(page: Page, name: str, value: str) -> None:
+    """One of a row of radio buttons."""
+    page.locator(f'#ez-tune-{name} input[value="{value}"]').check(force=True)
+
+
 def knob(page: Page, name: str, tab: str = "tune-") -> float:
     return float(page.locator(f"#ez-{tab}{name} input[type=number]").input_value())
 
@@ -132,7 +137,7 @@ def test_the_pool_judges_as_python_does(tune):
 
 
 def test_a_closed_gate_gates_nothing(tune):
-    tune.locator("#ez-tune-gate").get_by_text("closed: plain SD").click()
+    choose(tune, "gate", "sd")
     tune.wait_for_function(f"{POOL}.gate.draft_threshold === Infinity")
     expect(tune.locator("#ez-tune-counts")).to_contain_text("0 of")
     expect(tune.locator("#ez-tune-plane .ez-threshold").first).to_have_attribute("aria-valuetext", "gate closed")
@@ -177,7 +182,8 @@ def test_a_cell_of_the_sweep_and_a_point_over_k_set_the_knobs(tune):
     tune.wait_for_function(f"was => {STORE}.gate.draft_threshold !== was", arg=was)
     cells = value_of(
         tune,
-        "document.querySelector('#ez-tune-sweep .ez-plot').data[0].customdata.flat().map(c => c.slice(0, 2).map(v => v.toFixed(2)))",
+        "document.querySelector('#ez-tune-sweep .ez-plot').data[0].customdata.flat()"
+        ".map(c => c.slice(0, 2).map(v => v.toFixed(2)))",
     )
     assert [f"{knob(tune, 'draft-threshold'):.2f}", f"{knob(tune, 'target-threshold'):.2f}"] in cells
     over_k = tune.locator("#ez-tune-over-k .ez-plot")
@@ -190,7 +196,7 @@ def test_a_cell_of_the_sweep_and_a_point_over_k_set_the_knobs(tune):
 
 
 def test_the_axes_turn_to_percentiles(tune):
-    tune.locator("#ez-tune-unit").get_by_text("percentiles").click()
+    choose(tune, "unit", "percentiles")
     panel = tune.locator("#ez-tune-sweep .ez-plot")
     panel.scroll_into_view_if_needed()
     expect(panel).to_contain_text("percentile of the loaded tokens")
@@ -217,7 +223,7 @@ def test_calibrated_thresholds_go_to_the_run_tab(tune):
 
 
 def test_what_cannot_be_calibrated_says_why(tune):
-    tune.locator("#ez-tune-way").get_by_text("gate rate").click()
+    choose(tune, "way", "gate rate")
     expect(tune.locator("#ez-tune-aim")).to_contain_text("Gate rate to aim at")
     tune.locator("#ez-tune-aim input").fill("99")
     tune.locator("#ez-tune-aim input").press("Tab")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from distill.batches import Example, collate, group
+from distill.batches import Example, collate, group, read
 from distill.data import render, write_shard
 from distill.draft import UNCOVERED, Draft
 from distill.prompts import Prompt
@@ -67,6 +67,14 @@ def answers(path: Path, prompts: Path, target: Any, tokenizer: Any, temperature:
         write_shard(path, conversations, categories)
     with safe_open(path, "pt") as shard:
         return list(json.loads(shard.metadata()["kinds"]))
+
+
+def write_answers(path: Path, prompts: Path, shard: Path) -> None:
+    """The file of prompts again, each line with the target's answer as ``answer_ids``."""
+    rows = [json.loads(line) for line in prompts.read_text(encoding="utf-8").splitlines() if line.strip()]
+    with path.open("w", encoding="utf-8") as file:
+        for row, example in zip(rows, read(shard), strict=True):
+            file.write(json.dumps({**row, "answer_ids": example.tokens[example.prompt_length :].tolist()}) + "\n")
 
 
 def table(

@@ -7,6 +7,7 @@ every matrix product.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,7 @@ def join() -> Team:
 
 def lead(size: int) -> int:
     """Runs this very command in ``size`` processes; the first failure ends all. Their exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the children are ended too
     with tempfile.TemporaryDirectory() as folder:
         shared = {**os.environ, SIZE: str(size), MEETING: f"{folder}/meeting"}
         children = [subprocess.Popen([sys.executable, *sys.argv], env={**shared, RANK: str(rank)}) for rank in range(size)]

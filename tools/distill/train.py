@@ -6,6 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,9 @@ class Settings:
     """Steps in all; 0: what fits into ``minutes``."""
     minutes: float = 0.0
     """Time to fill where ``steps`` is 0: the speed of the warm-up decides the number of steps, once."""
+    average: float = 0.0
+    """Decay per step of a running average of the weights, which then is the draft (0: the last weights are): it takes the
+    place of a falling rate where nobody knows beforehand how many steps there will be time for."""
     weight_decay: float = 0.01
     temperature: float = 0.7
     """Temperature of the softmax in the loss, for both models."""
@@ -177,6 +181,7 @@ class _Trainer:
         self.head_ids = state["head_ids"] if state else most_used(training, settings.vocabulary, target, always)
         self.draft = self._new_draft()
         self.trained = [p for p in self.draft.parameters() if p.requires_grad]
+        self.averaged = [p.detach().clone() for p in self.trained] if settings.average else []
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": [p for p in self.trained if p.dim() > 1], "weight_decay": settings.weight_decay},
@@ -190,6 +195,7 @@ class _Trainer:
         if state:
             self.draft.load_state_dict(state["draft"])
             self.optimizer.load_state_dict(state["optimizer"])
+            self.averaged = state["averaged"]
             self.step, self.total, self.spent = state["step"], state["total"], state["spent"]
 
     def _read_state(self) -> dict[str, Any] | None:
@@ -220,6 +226,7 @@ class _Trainer:
             "epochs": self.library.epochs,
             "draft": self.draft.state_dict(),
             "optimizer": self.optimizer.state_dict(),
+            "averaged": self.averaged,
             "step": self.step,
             "total": self.total,
             "spent": self.spent,
@@ -249,6 +256,8 @@ class _Trainer:
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+        if self.averaged:
+            torch._foreach_lerp_(self.averaged, [p.detach() for p in self.trained], 1 - self.settings.average)
         self.step += 1
         return float(loss.detach()), float(overlap)
 
@@ -257,9 +266,23 @@ class _Trainer:
         self.total = self.team.agree(max(self.step + 1, int(self.step * self.settings.minutes * 60 / self.spent)))
         self.save_state()
 
+    @contextmanager
+    def finished(self) -> Iterator[Draft]:
+        """The draft as it would be shipped now: with averaged weights where there are such."""
+        last = [p.detach().clone() for p in self.trained]
+        with torch.no_grad():
+            for p, value in zip(self.trained, self.averaged or last, strict=True):
+                p.copy_(value)
+            try:
+                yield self.draft
+            finally:
+                for p, value in zip(self.trained, last, strict=True):
+                    p.copy_(value)
+
     def held_out(self) -> tuple[float, int]:
         """(mean overlap, positions) on the conversations kept apart."""
-        return beta(self.draft, self.library.held_out(), self.target, self.settings.temperature)
+        with self.finished() as draft:
+            return beta(draft, self.library.held_out(), self.target, self.settings.temperature)
 
     def start_event(self) -> dict[str, Any]:
         """What the log says when a run starts or goes on."""
@@ -350,5 +373,6 @@ def train(
     mean, count = trainer.held_out()
     spent = round(trainer.spent, 1)
     note(event="done", step=trainer.step, spent=spent, held_out_overlap=round(mean, 4), held_out_positions=count)
-    save(trainer.draft, out / "draft")
+    with trainer.finished() as draft:
+        save(draft, out / "draft")
     return trainer.draft

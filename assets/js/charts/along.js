@@ -1,8 +1,8 @@
 // Along the text: both entropies with their thresholds and marks, one x position per token of the text.
 
-import { fixed, visibleText } from "../dom.js";
+import { fixed, h, visibleText } from "../dom.js";
 import { colour, lightColour } from "../palette.js";
-import { TraceChart, linkZoom, plain } from "./chart.js";
+import { TraceChart, Zoom, plain } from "./chart.js";
 
 const MANY = 300; // positions above which the lines lose their dots
 
@@ -13,16 +13,16 @@ export class Along extends TraceChart {
   constructor(element, store, skeleton) {
     super(element, store, skeleton, {
       title: "Along the text",
-      aside: "entropy of both models at each token",
+      aside: "",
       label: "Along the text: entropies with thresholds and marks",
     });
-    linkZoom(this.plot, store.name);
+    this.aside = this.heading.querySelector(".ez-aside");
+    Zoom.of(store).join(this.plot);
   }
 
   data(layout) {
     const { store } = this;
     const place = placeOf(store);
-    layout.xaxis.autorange = true;
     this.#thresholds(layout);
     selection(layout, store, place);
     // The very same arrays as long as no token came: plotly then leaves the lines as they are.
@@ -33,6 +33,7 @@ export class Along extends TraceChart {
       const marks = { entries: decided, x: decided.map(place), y: decided.map((e) => e.token.target_entropy), customdata: decided.map((e) => e.key), text: decided.map((e) => plain(visibleText(e.token))) };
       this.#lines = { key, draft: this.#line("draft_entropy", path, place), target: this.#line("target_entropy", path, place), marks };
     }
+    Zoom.of(store).apply(layout, this.#lines.target.x.at(-1) ?? this.#lines.draft.x.at(-1) ?? 0, store.generation);
     const mode = this.#lines.draft.x.length > MANY ? "lines" : "lines+markers";
     return [
       this.#drawn(this.#lines.draft, "H draft", "bonus", "dot", mode),
@@ -86,11 +87,11 @@ export class Along extends TraceChart {
       mode: "markers",
       hoverinfo: "skip", // the line under it says the same
       marker: {
-        size: 8,
+        size: 6,
         symbol: entries.map((e) => (e.outcome === "gated" ? "diamond" : "x-thin")),
         color: entries.map((e) => ink[e.outcome] ?? ink.rejected),
-        opacity: entries.map((e) => (e.outcome === "accepted" || e.outcome === "discarded" ? 0 : e.region === "counterfactual" ? 0.25 : 1)),
-        line: { width: 1.6, color: entries.map((e) => ink[e.outcome] ?? ink.rejected) },
+        opacity: entries.map((e) => (e.outcome === "accepted" || e.outcome === "discarded" ? 0 : e.region === "counterfactual" ? 0.25 : e.outcome === "gated" ? 1 : 0.8)),
+        line: { width: entries.map((e) => (e.outcome === "gated" ? 4 : 1.3)), color: entries.map((e) => ink[e.outcome] ?? ink.rejected) },
       },
     };
   }
@@ -105,11 +106,12 @@ export class Along extends TraceChart {
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: value, y1: value, line: { color: lightColour(tone), width: 1, dash } });
     }
     const limit = (value) => (value === Infinity ? "closed" : fixed(value, 2));
-    const text = (x, words, tone) => layout.annotations.push({ text: words, xref: "paper", yref: "paper", x, y: 1, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11.5, color: lightColour(tone) } });
-    text(0, `┄ H draft, τ ${limit(gate.draft_threshold)}`, "bonus");
-    text(0.24, `— H target, τ ${limit(gate.target_threshold)}`, "residual");
-    text(0.52, "× rejected", "rejected");
-    text(0.68, "◆ gated", "gated");
+    this.aside.replaceChildren(
+      h("span.ez-key.bonus", {}, `┄ H draft, τ ${limit(gate.draft_threshold)}`),
+      h("span.ez-key.residual", {}, `— H target, τ ${limit(gate.target_threshold)}`),
+      h("span.ez-key.rejected", {}, "× rejected"),
+      h("span.ez-key.gated", {}, "◆ gated"),
+    );
   }
 }
 

@@ -58,23 +58,38 @@ export class TraceChart {
   }
 }
 
-const linked = new Map();
+const zooms = new Map();
 
-/** Plots of one store that show the same positions zoom and pan together. */
-export function linkZoom(plot, store) {
-  if (!linked.has(store)) linked.set(store, new Set());
-  const group = linked.get(store);
-  group.add(plot);
-  plot.onRelayout = (change) => {
-    const range = change["xaxis.range"] ?? (change["xaxis.range[0]"] !== undefined ? [change["xaxis.range[0]"], change["xaxis.range[1]"]] : null);
-    if (!range && !change["xaxis.autorange"]) return;
-    for (const other of group) {
-      const axis = other.plot.layout?.xaxis;
-      if (other === plot || !axis) continue;
-      if (range && (axis.range[0] !== range[0] || axis.range[1] !== range[1])) window.Plotly.relayout(other.plot, { "xaxis.range": [...range] });
-      if (!range && !axis.autorange) window.Plotly.relayout(other.plot, { "xaxis.autorange": true });
-    }
-  };
+/** The positions that the charts of a store show together: a zoom in one is a zoom in all, and lives as long as the trace. */
+export class Zoom {
+  static of(store) {
+    if (!zooms.has(store.name)) zooms.set(store.name, new Zoom());
+    return zooms.get(store.name);
+  }
+
+  #range = null; // null: everything
+  #generation = -1;
+  #plots = new Set();
+
+  join(plot) {
+    this.#plots.add(plot);
+    plot.onRelayout = (change) => {
+      const range = change["xaxis.range"] ?? [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+      const moved = range[0] !== undefined;
+      if (!moved && !change["xaxis.autorange"]) return;
+      this.#range = moved ? [...range] : null;
+      for (const each of this.#plots) each.redraw();
+    };
+  }
+
+  /** Set a layout's x axis, whose tokens are 1 to `last`. */
+  apply(layout, last, generation) {
+    if (generation !== this.#generation) this.#range = null;
+    this.#generation = generation;
+    layout.xaxis.autorange = false;
+    layout.xaxis.range = this.#range ? [...this.#range] : [0.5, Math.max(last, 10) + 0.5];
+    layout.xaxis.uirevision = layout.xaxis.range.join(); // ours to keep, not plotly's
+  }
 }
 
 /** Hover text is markup to plotly: a token must not be. Plotly knows few tags, and no way to escape but entities. */

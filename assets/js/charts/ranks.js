@@ -4,7 +4,7 @@
 import { probability, visibleText } from "../dom.js";
 import { COLORSCALE, lightColour } from "../palette.js";
 import { placeOf, selection } from "./along.js";
-import { TraceChart, linkZoom, plain } from "./chart.js";
+import { TraceChart, Zoom, plain } from "./chart.js";
 
 const RANKS = 20;
 const DECADES = 4; // the colour runs from 1 down to 10^-4
@@ -19,7 +19,7 @@ export class Ranks extends TraceChart {
       aside: "colour: probability, 1 bright to 0.0001 dark · dashes: k",
       label: "Probability of each model’s top tokens, rank by position",
     });
-    linkZoom(this.plot, store.name);
+    Zoom.of(store).join(this.plot);
   }
 
   data(layout) {
@@ -30,9 +30,9 @@ export class Ranks extends TraceChart {
       const decided = store.entries.filter((e) => e.drafted && e.recorded !== "discarded");
       this.#heat = { key, traces: [this.#trace(decided, place, "draft_top", "y", "q"), this.#trace(decided, place, "target_top", "y2", "p")] };
     }
-    layout.xaxis.autorange = true;
+    Zoom.of(store).apply(layout, this.#heat.traces[0].z[0].length, store.generation);
     for (const [axis, y, name] of [["y", 1, "Draft"], ["y2", 0.46, "Target"]]) {
-      const line = { color: lightColour("gated"), width: 1, dash: "dash" };
+      const line = { color: "white", width: 1.5, dash: "dash" }; // on the scale's own colours, the same in both themes
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref: axis, y0: store.gate.k + 0.5, y1: store.gate.k + 0.5, line });
       layout.annotations.push({ text: `${name}’s top ${RANKS}`, xref: "paper", yref: "paper", x: 0, y, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11.5, color: lightColour("mute") } });
     }

@@ -22,3 +22,5 @@ export const LAB_VIEWS = {
   lab_law: (element, { props }) => new Law(element, storeOf(props.store)),
   table: (element, { props, watch }) => new Table(element, props, watch),
 };
+
+window.easd.pool = poolOf; // beside easd.store, for whoever looks from the console, tests included

@@ -113,6 +113,7 @@ export class LabPlane {
       {
         role: "slider",
         tabindex: 0,
+        hidden: true, // until there is a plane to lie on
         "aria-label": `${axis.label}, nats`,
         "aria-orientation": axis.side === "x" ? "horizontal" : "vertical",
         "aria-valuemin": 0,
@@ -137,6 +138,7 @@ export class LabPlane {
       const on = full[axis.axis];
       const most = on.range[1];
       const pixel = on._offset + on.l2p(Math.min(value, most));
+      handle.hidden = false;
       handle.classList.toggle("is-off", value > most);
       handle.setAttribute("aria-valuenow", Number.isFinite(value) ? value : HIGHEST);
       handle.setAttribute("aria-valuetext", Number.isFinite(value) ? `${fixed(value, 2)} nats` : "gate closed");
