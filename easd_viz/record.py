@@ -13,12 +13,10 @@ from easd_viz import __version__
 from easd_viz.trace import (
     Config,
     Emitted,
-    Footer,
     Header,
     Parent,
     Prompt,
     Step,
-    StopReason,
     Token,
     TopEntry,
     Trace,
@@ -44,7 +42,7 @@ def record(
 ) -> Iterator[Trace]:
     """Run and record: first the trace with the resumed steps once the caches are filled, then one more step each time.
 
-    The last trace has its footer. To stop, ask no more and close the trace with ``finish``. A branch names its ``parent``,
+    The last trace has its footer. To stop, ask no more and close the trace with ``Trace.finished``. A branch names its ``parent``,
     whose forced verdicts are carried out. Raises EngineError and the models' own errors.
     """
     from easd_viz.engine import decode
@@ -58,14 +56,7 @@ def record(
         if decoding.stop_reason is None:
             yield trace
     assert decoding.stop_reason is not None
-    yield finish(trace, decoding.stop_reason, pair.tokenizer)
-
-
-def finish(trace: Trace, reason: StopReason, tokenizer: Tokenizer) -> Trace:
-    """The trace with a footer. Its wall time is the steps' own, so that what a caller does between two steps is not in it."""
-    wall_ms = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
-    prefill_ms = float(trace.header.extra.get("prefill_ms", 0.0))
-    return replace(trace, footer=Footer(reason, tokenizer.decode(trace.token_ids), prefill_ms, wall_ms))
+    yield trace.finished(decoding.stop_reason)
 
 
 def _header(pair: Pair, prompt: Prompt, config: Config, parent: Parent | None) -> Header:

@@ -11,7 +11,7 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -261,6 +261,22 @@ class Trace:
     def token_ids(self) -> tuple[int, ...]:
         """The emitted ids, prompt apart."""
         return tuple(i for step in self.steps for i in step.token_ids)
+
+    @property
+    def text(self) -> str:
+        """The emitted text, prompt apart, from the recorded pieces: a character split over tokens is whole here."""
+        raw = b""
+        for step in self.steps:
+            emitted = () if step.emitted is None else (step.emitted,)
+            for token in (*step.accepted, *emitted):
+                raw += token.text.encode() if token.bytes is None else bytes.fromhex(token.bytes)
+        return raw.decode("utf-8", "replace")
+
+    def finished(self, reason: StopReason) -> Trace:
+        """This trace with a footer. Its wall time is its steps' own: what a caller does between two steps is not in it."""
+        wall_ms = sum(s.draft_ms + s.verify_ms + s.record_ms for s in self.steps)
+        prefill_ms = float(self.header.extra.get("prefill_ms", 0.0))
+        return replace(self, footer=Footer(reason, self.text, prefill_ms, wall_ms))
 
     @property
     def forced(self) -> Mapping[int, Outcome]:

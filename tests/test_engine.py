@@ -13,7 +13,7 @@ from fakes import FakePair, constant_pair, context_pair
 
 from easd_viz import store
 from easd_viz.engine import Decoding, EngineError, decode
-from easd_viz.record import encode_prompt, finish, record
+from easd_viz.record import encode_prompt, record, with_text
 from easd_viz.trace import Config, Step, Trace, dumps
 
 EASD = Config(max_new_tokens=60, draft_threshold=1.5, target_threshold=1.5, overlap_threshold=0.3, seed=3)
@@ -78,7 +78,7 @@ def test_stopping_early_is_asking_no_more() -> None:
     first = next(decoding)
     rest = list(decode(pair, [0, 1], EASD, resume=[first]))
     assert untimed([first, *rest]) == untimed(list(decode(pair, [0, 1], EASD)))
-    trace = finish(replace(run(pair, EASD), steps=(first,)), "stopped", pair.tokenizer)  # type: ignore[arg-type]
+    trace = replace(run(pair, EASD), steps=(with_text(first, pair.tokenizer),)).finished("stopped")  # type: ignore[arg-type]
     assert trace.footer is not None
     assert trace.footer.text == pair.tokenizer.decode(first.token_ids)
 

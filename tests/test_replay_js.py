@@ -47,6 +47,10 @@ def traces() -> list[Trace]:
         make_trace(seed, 8, 4, Config(seed=seed, temperature=t, draft_threshold=2.5)) for seed, t in enumerate([0.0, 0.7, 1.0])
     ]
     out.append(make_trace(7, 8, 3, Config(mode="sd")))
+    often = make_trace(5, 20, 4, Config(draft_threshold=1.0, target_threshold=1.0, overlap_threshold=0.1))
+    behind = {t.token_id for s in often.steps for t in s.drafted if t.outcome == "discarded"}
+    named = {"fingerprint": "x", "eos_token_ids": sorted(behind)}  # so that a walk on meets an end of text
+    out.append(replace(often, header=replace(often.header, tokenizer=named)))
     other = make_trace(8, 8, 4, Config(draft_threshold=2.0, target_threshold=2.0))
     config = replace(other.header.config, draft_threshold=2.9, resample="exclude")
     forced = {other.steps[6].drafted[0].position: other.steps[6].drafted[0].outcome}

@@ -131,3 +131,12 @@ def test_opened_settings_ask_for_the_opened_run():
     values[-2:] = ["auto", "auto"]
     assert controls.wanted(*values).config == trace.header.config
     assert plan(shown(trace), controls.wanted(*values), "step").resume == trace.steps
+
+
+def test_no_event_listener_hides_in_the_page_configuration():
+    """``gr.HTML`` hands out listeners for arguments called like a quoted word of ``js_on_load``; one holds the whole app."""
+    from easd_viz.ui.app import build
+
+    parts = build().get_config_file()["components"]
+    found = [(part["type"], name) for part in parts for name, value in part["props"].items() if callable(value)]
+    assert [each for each in found if each[0] != "state"] == []

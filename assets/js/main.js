@@ -29,7 +29,7 @@ const VIEWS = {
   },
   details: (element, { props }) => new Details(element, storeOf(props.store)),
   cards: (element, { props }) => new Cards(element, storeOf(props.store)),
-  chart: (element, { props }) => new CHARTS[props.chart](element, storeOf(props.store), props.value),
+  chart: (element, { props }) => new CHARTS[props.name](element, storeOf(props.store), props.value),
   plot(element, { props, watch, select }) {
     const figure = new Figure(element, props.heading, props.value, (point) => select({ index: [point.curveNumber, point.pointNumber], value: point.customdata ?? null }));
     watch("value", () => figure.set(props.value));

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from easd_viz import UserError, store
 from easd_viz.cli import options
 from easd_viz.cli.progress import LoadBar
-from easd_viz.trace import Config, Trace
+from easd_viz.trace import Config, StopReason, Trace
 
 if TYPE_CHECKING:
     from easd_viz.models import Pair
@@ -91,7 +91,7 @@ def _record_all(pair: Pair, prompts: Sequence[str], config: Config, raw: bool, p
 
 def _record_one(pair: Pair, text: str, config: Config, raw: bool, path: Path, bar: tqdm[Any]) -> None:
     """Run one prompt and write its trace, also where it is interrupted or fails on the way."""
-    from easd_viz.record import encode_prompt, finish, record
+    from easd_viz.record import encode_prompt, record
 
     trace: Trace | None = None
     before = bar.n
@@ -101,8 +101,8 @@ def _record_one(pair: Pair, text: str, config: Config, raw: bool, path: Path, ba
             bar.refresh()
     except (KeyboardInterrupt, UserError) as error:
         if trace is not None and trace.steps:
-            trace = finish(trace, "stopped" if isinstance(error, KeyboardInterrupt) else "error", pair.tokenizer)
-            store.save(trace, path)
+            reason: StopReason = "stopped" if isinstance(error, KeyboardInterrupt) else "error"
+            store.save(trace.finished(reason), path)
         raise
     assert trace is not None
     store.save(trace, path)

@@ -45,7 +45,11 @@ def js_knobs(store: str) -> str:
 
 
 class Slot(gr.HTML):  # type: ignore[misc]  # gradio is untyped here
-    """An empty element that the browser's view of this name fills. Its markup never changes, so Gradio never redraws it."""
+    """An empty element that the browser's view of this name fills. Its markup never changes, so Gradio never redraws it.
+
+    No argument may be called like a view or an event: ``gr.HTML`` takes every quoted word of ``js_on_load`` for an event's name,
+    and would put an event listener, with the whole app hanging on it, into the page's configuration in the argument's place.
+    """
 
     view = ""
 
@@ -73,10 +77,10 @@ class TokenView(Slot):
         store: str = "run",
         heading: str = "Text",
         controls: bool = True,
-        rerun: bool = False,
+        can_rerun: bool = False,
         **more: Any,
     ) -> None:
-        super().__init__(value or EMPTY, store=store, heading=heading, controls=controls, can_rerun=rerun, **more)
+        super().__init__(value or EMPTY, store=store, heading=heading, controls=controls, can_rerun=can_rerun, **more)
 
 
 class Details(Slot):
@@ -110,8 +114,8 @@ class Hint(Slot):
 class TraceChart(Slot):
     view = "chart"
 
-    def __init__(self, value: Any = None, *, chart: str = "plane", store: str = "run", **more: Any) -> None:
-        super().__init__(value or skeleton(chart), chart=chart, store=store, **more)
+    def __init__(self, value: Any = None, *, name: str = "plane", store: str = "run", **more: Any) -> None:
+        super().__init__(value or skeleton(name), name=name, store=store, **more)
 
 
 class PlotPanel(Slot):

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from easd_viz import UserError, branch, replay
 from easd_viz.models import PairSpec
-from easd_viz.trace import Footer, Outcome, Trace
+from easd_viz.trace import Outcome, Trace
 from easd_viz.ui.loading import Report, load_with_reports
-from easd_viz.ui.session import FRAME_S, rounds, text_of
+from easd_viz.ui.session import FRAME_S, rounds
 from easd_viz.views.data import ViewModel, view_model
 from easd_viz.views.lab import pool_record
 
@@ -188,16 +188,10 @@ class Lab:
                 yield grown
                 last_sent = time.monotonic()
         if grown is not None and len(grown.steps) > len(planned.resume):
-            grown = grown if grown.footer is not None else ended(grown)
+            grown = grown if grown.footer is not None else grown.finished("stopped")
             self.branches += 1
             self.add(grown, f"Branch {self.branches}", "branch")
             yield grown
-
-
-def ended(trace: Trace) -> Trace:
-    """A branch that was stopped, with its footer."""
-    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
-    return replace(trace, footer=Footer("stopped", text_of(trace), 0.0, spent))
 
 
 def is_decided(trace: Trace) -> bool:

@@ -102,13 +102,13 @@ def build() -> Parts:
         with gr.Column(elem_classes="ez-main", min_width=0):
             Hint(store=STORE, examples=looked_at(), elem_id="ez-hint")
             Cards(store=STORE)
-            text = TokenView(example().value, store=STORE, rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
+            text = TokenView(example().value, store=STORE, can_rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
             Details(store=STORE, elem_id="ez-details")
-            TraceChart(chart="along", store=STORE)
-            TraceChart(chart="ranks", store=STORE)
+            TraceChart(name="along", store=STORE)
+            TraceChart(name="ranks", store=STORE)
         with gr.Column(elem_classes="ez-side", min_width=0):
             for chart in ("plane", "rounds", "by_index"):
-                TraceChart(chart=chart, store=STORE)
+                TraceChart(name=chart, store=STORE)
     parts = Parts(session=session, text=text, **left)
     _wire_knobs(parts)
     _wire_runs(parts)

@@ -225,24 +225,8 @@ def stop(session: Session) -> None:
     """End the run that is going on or paused: its trace gets a footer."""
     trace = session.trace
     if trace is not None and trace.footer is None:
-        _close(session, trace)
+        session.show(trace.finished("stopped"))
     session.ask("idle", Update("idle", *end_words(session.trace)))
-
-
-def _close(session: Session, trace: Trace) -> None:
-    prefill_ms = float(trace.header.extra.get("prefill_ms", 0.0))
-    spent = sum(s.draft_ms + s.verify_ms + s.record_ms for s in trace.steps)
-    session.show(replace(trace, footer=Footer("stopped", text_of(trace), prefill_ms, spent)))
-
-
-def text_of(trace: Trace) -> str:
-    """The emitted text, from the recorded pieces: no tokenizer is at hand when a visitor stops a run."""
-    raw = b""
-    for step in trace.steps:
-        emitted = () if step.emitted is None else (step.emitted,)
-        for token in (*step.accepted, *emitted):
-            raw += bytes.fromhex(token.bytes) if token.bytes else token.text.encode()
-    return raw.decode("utf-8", "replace")
 
 
 # ---- words -------------------------------------------------------------------------------------------------

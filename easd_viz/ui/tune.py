@@ -131,7 +131,7 @@ def _build_left() -> dict[str, Any]:
 
 def _build_main() -> dict[str, Any]:
     LabCounts(store=STORE, elem_id="ez-tune-counts")
-    text = TokenView(store=STORE, rerun=True, elem_id="ez-tune-text", elem_classes="ez-text-slot")
+    text = TokenView(store=STORE, can_rerun=True, elem_id="ez-tune-text", elem_classes="ez-text-slot")
     changes = LabChanges(store=STORE, elem_id="ez-tune-changes")
     Details(store=STORE, elem_id="ez-tune-details")
     return {"text": text, "changes": changes, "pool": LabPool([], store=STORE, elem_classes="ez-hidden")}
