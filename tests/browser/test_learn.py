@@ -99,9 +99,9 @@ def test_every_chapter_opens_in_turn_by_mouse(learn):
     for number, title in enumerate(TITLES, 1):
         expect(heading(learn)).to_have_text(f"{number} {title}")
         expect(learn.locator(".ez-lesson > *").first).to_be_visible()
-        learn.locator(".ez-turn .ez-next").click()
+        learn.locator(".ez-pager .ez-next").click()
     expect(heading(learn)).to_have_text("Try it live")
-    learn.locator(".ez-turn .ez-quiet-button").click()
+    learn.locator(".ez-pager .ez-quiet-button").click()
     expect(heading(learn)).to_contain_text(TITLES[-1])
 
 
@@ -156,7 +156,7 @@ def test_any_position_can_be_picked(learn):
 
 def test_overlap_follows_k(learn):
     chapter(learn, 5)
-    position = int(learn.locator(".ez-where").inner_text().split()[-1])
+    position = int(learn.locator(".ez-at").inner_text().split()[-1])
     here = next(token for token in DECIDED if token.position == position)
     number = learn.locator(".ez-lesson .ez-big b")
     expect(number).to_have_text(f"{overlap_of(here, STORY.header.config.k):.2f}")
@@ -182,7 +182,7 @@ def test_the_speed_up_is_the_formula_s(learn):
 def test_another_example_is_taught_from(learn):
     learn.get_by_label("Example").select_option(EXAMPLES[2].name)
     first = examples.load(EXAMPLES[2].name).header.prompt.text[-20:]
-    expect(learn.locator(".ez-lesson .ez-context").first).to_contain_text(first)
+    expect(learn.locator(".ez-lesson .ez-reading").first).to_contain_text(first)
 
 
 # ---- predict, then reveal -------------------------------------------------------------------------------------

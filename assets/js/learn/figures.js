@@ -75,7 +75,7 @@ export function splitFigure(token) {
       ),
     ),
     h(
-      "p.ez-key",
+      "p.ez-marks",
       {},
       h("span.kept", {}, "kept as a draft, min(p, q)"),
       h("span.surplus", {}, "drawn from the residual, p − q"),
@@ -108,7 +108,7 @@ export function gateFigure(token, open) {
         ),
       ),
     ),
-    h("p.ez-key", {}, h("span.p", {}, "p, the target’s own"), h("span.law", {}, open ? "P, what is emitted where the gate is open" : "P, what is emitted while the gate is closed")),
+    h("p.ez-marks", {}, h("span.p", {}, "p, the target’s own"), h("span.law", {}, open ? "P, what is emitted where the gate is open" : "P, what is emitted while the gate is closed")),
   );
 }
 
@@ -135,7 +135,7 @@ export function range(label, { min, max, step, value, show = (v) => fixed(v, 2),
 export function walker(label, onMove) {
   const back = h("button.ez-step-button", { type: "button", "aria-label": `Earlier ${label}`, onclick: () => onMove(-1) }, "‹");
   const on = h("button.ez-step-button", { type: "button", "aria-label": `Later ${label}`, onclick: () => onMove(1) }, "›");
-  const where = h("span.ez-where", { role: "status" });
+  const where = h("span.ez-at", { role: "status" });
   return { element: h("div.ez-walker", {}, back, where, on), back, on, where };
 }
 

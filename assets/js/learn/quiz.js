@@ -43,7 +43,7 @@ export class Quiz {
     this.reveal = h("div.ez-reveal", { role: "status" });
     this.box.replaceChildren(
       this.#scoreLine(),
-      h("p.ez-context", {}, textBefore(store, this.entry), h("span.ez-gap", {}, visibleText(this.entry.token))),
+      h("p.ez-reading", {}, textBefore(store, this.entry), h("span.ez-gap", {}, visibleText(this.entry.token))),
       this.#given(),
       h("p.ez-ask", {}, "What happens to ", code(this.entry.token.text), "?"),
       h("div.ez-answers", {}, this.buttons),

@@ -66,11 +66,11 @@ export class Learn {
       h("div.ez-learn-tools", {}, h("label.ez-pick", {}, "example ", this.pick), this.present, this.score),
     );
     this.heading = h("h2", { tabindex: -1 });
-    this.why = h("div.ez-why");
+    this.why = h("div.ez-because");
     this.body = h("div.ez-lesson");
     this.back = h("button.ez-quiet-button", { type: "button", onclick: () => this.open(this.at - 1) });
     this.on = h("button.ez-next", { type: "button", onclick: () => this.open(this.at + 1) });
-    this.chapter = h("section.ez-chapter", { "aria-label": "Chapter" }, this.heading, this.why, this.body, h("div.ez-turn", {}, this.back, this.on));
+    this.chapter = h("section.ez-chapter", { "aria-label": "Chapter" }, this.heading, this.why, this.body, h("div.ez-pager", {}, this.back, this.on));
     element.append(h("div.ez-learn", {}, side, this.chapter));
     this.#drawScore();
     this.#drawFrame();

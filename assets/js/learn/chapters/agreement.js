@@ -16,7 +16,7 @@ export const agreement = {
     const entries = decided(store);
     let k = store.gate.k;
     let at = 0;
-    const text = h("p.ez-context");
+    const text = h("p.ez-reading");
     const figure = h("div");
     const says = h("p.ez-big", { role: "status" });
     const most = (sign) => {

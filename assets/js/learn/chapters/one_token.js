@@ -16,7 +16,7 @@ export const oneToken = {
     let at = 0;
     let draws = new Map();
     let u = null;
-    const text = h("p.ez-context");
+    const text = h("p.ez-reading");
     const figure = h("div");
     const move = walker("position", (by) => {
       at = Math.min(Math.max(at + by, 0), entries.length - 1);

@@ -70,7 +70,7 @@ function card(title, entry, store, side) {
     "div.ez-card.ez-position",
     {},
     h("h3", {}, title),
-    h("p.ez-context", {}, textBefore(store, entry, 64), h("span.ez-gap", {}, "?")),
+    h("p.ez-reading", {}, textBefore(store, entry, 64), h("span.ez-gap", {}, "?")),
     h("p.ez-big", {}, h("b", {}, fixed(entropy, 2)), h("small", {}, " nats"), h("span", {}, `a die with ${sides < 10 ? fixed(sides, 1) : sides.toFixed(0)} sides`)),
     distribution(`The ${side}’s distribution`, entry.token[list], { size: 6, mark: null }),
   );
