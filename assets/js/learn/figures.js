@@ -11,6 +11,9 @@ export function distribution(title, top, { size = 10, mark = null, counts = null
   const shown = top.slice(0, size);
   const rest = Math.max(0, 1 - shown.reduce((sum, [, , prob]) => sum + prob, 0));
   const most = Math.max(rest, shown[0]?.[2] ?? 1);
+  const listed = shown.reduce((sum, [id]) => sum + (counts?.get(id) ?? 0), 0);
+  const all = [...(counts?.values() ?? [])].reduce((a, b) => a + b, 0);
+  const drawn = (id) => (id === null ? all - listed : (counts.get(id) ?? 0));
   const row = (label, prob, id) =>
     h(
       `li${id !== null && id === mark ? ".me" : ""}`,
@@ -18,7 +21,7 @@ export function distribution(title, top, { size = 10, mark = null, counts = null
       label,
       h("span.ez-bar", { "aria-hidden": "true" }, h("i", { "--w": `${(100 * prob) / most}%` })),
       h("span.ez-num", {}, probability(prob)),
-      counts && h("span.ez-tally", {}, counts.get(id) ? `${counts.get(id)}×` : ""),
+      counts && h("span.ez-tally", {}, drawn(id) ? `${drawn(id)}×` : ""),
     );
   return h(
     `div.ez-dist${counts ? ".has-tally" : ""}`,
