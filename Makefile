@@ -23,6 +23,7 @@ run: .venv/run
 lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	find easd_viz -name "*.pyi" -delete  # stubs that gradio writes beside its subclasses
 	$(BIN)/mypy
 
 test: lint

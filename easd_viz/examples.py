@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path
 
 from easd_viz import store
+from easd_viz.assets import EXAMPLES as FOLDER
 from easd_viz.trace import Config, Trace
-
-FOLDER = Path(__file__).resolve().parents[1] / "assets" / "examples"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def record(
 ) -> Iterator[Trace]:
     """Run and record: first the trace with the resumed steps once the caches are filled, then one more step each time.
 
-    The last trace has its footer. To stop, ask no more and close the trace with ``Trace.finished``. A branch names its ``parent``,
+    The last trace has its footer. To stop, ask no more and close the trace with ``Trace.finished``. A branch names its parent,
     whose forced verdicts are carried out. Raises EngineError and the models' own errors.
     """
     from easd_viz.engine import decode

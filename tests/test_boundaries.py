@@ -34,6 +34,11 @@ FLOW: dict[str, tuple[str, ...]] = {
     "replay": ("trace", "verify"),
     "calibrate": ("trace", "verify", "replay", "metrics"),
     "models": ("trace",),
+    "compare": ("metrics", "trace"),
+    "luck": (),
+    "race": ("models", "record", "trace"),
+    "link": ("models", "trace"),
+    "export": ("assets", "trace", "views"),
 }
 """Module -> the modules of ours it may import: data flows one way."""
 

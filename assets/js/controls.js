@@ -1,6 +1,7 @@
 // Small parts of the page that are no view of a trace: the status line, and the file saver.
 
 import { h } from "./dom.js";
+import { saveText } from "./files.js";
 
 /** Where a run stands. Phases are announced to screen readers, the running numbers are not: they change several times a second. */
 export class Status {
@@ -33,12 +34,7 @@ export function saver(props, watch) {
   watch("value", () => {
     if (!props.value) return;
     const { name, mime, text } = props.value;
-    const url = URL.createObjectURL(new Blob([text], { type: mime }));
-    const link = h("a", { href: url, download: name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-    setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    saveText(text, name, mime);
   });
 }
 

@@ -9,8 +9,8 @@ import { SOURCE_WORDS } from "./words.js";
 const SUB = (symbol, index) => h("span.ez-sub", {}, symbol, h("sub", {}, index));
 const tick = (yes) => h(yes ? "i.yes" : "i.no", { "aria-label": yes ? "holds" : "fails" }, yes ? "✓" : "✗");
 const GLYPH = { accepted: "●", rejected: "×", gated: "◆", discarded: "·" };
-const pill = (outcome, words) => h(`span.ez-pill.${outcome}`, {}, h("span", { "aria-hidden": "true" }, `${GLYPH[outcome]} `), words ?? outcome);
-const word = (token) => h("code.ez-word", {}, visibleText(token));
+export const pill = (outcome, words) => h(`span.ez-pill.${outcome}`, {}, h("span", { "aria-hidden": "true" }, `${GLYPH[outcome]} `), words ?? outcome);
+export const word = (token) => h("code.ez-word", {}, visibleText(token));
 const threshold = (value) => (value === Infinity ? "∞" : fixed(value, 2));
 
 export class Details {

@@ -1,5 +1,5 @@
 // Puts the views into the slots that Python's components left for them (easd_viz/ui/components.py).
-// A slot asks by name through `easd.mount`; what was asked for before this module had loaded waits in a queue.
+// A slot asks by name through `easd.mount`; what was asked for before this module had loaded waits: slots in a queue, handlers for `easd.ready`.
 
 import { Along } from "./charts/along.js";
 import { ByIndex } from "./charts/by_index.js";
@@ -7,12 +7,15 @@ import { Plane } from "./charts/plane.js";
 import { Ranks } from "./charts/ranks.js";
 import { Rounds } from "./charts/rounds.js";
 import { Cards } from "./cards.js";
+import { Comparison } from "./compare/comparison.js";
+import { Luck } from "./compare/luck.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { LAB_VIEWS } from "./lab/index.js";
 import { Hint } from "./learn/hint.js";
 import { Learn } from "./learn/shell.js";
 import { Figure } from "./plot.js";
+import { Sharer } from "./share.js";
 import { storeOf } from "./store.js";
 import { TokenText } from "./text.js";
 
@@ -36,6 +39,9 @@ const VIEWS = {
   },
   status: (element, { props, watch }) => new Status(element, props, watch),
   saver: (element, { props, watch }) => saver(props, watch),
+  sharer: (element, { props, watch }) => new Sharer(element, storeOf(props.store), props, watch),
+  comparison: (element, { props, watch }) => new Comparison(element, props, watch),
+  luck: (element, { props, watch }) => new Luck(element, props, watch),
   hint: (element, { props }) => new Hint(element, storeOf(props.store), props.examples),
   learn: (element, context) => new Learn(element, context),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),
@@ -64,3 +70,4 @@ window.easd.knobs = knobs;
 window.easd.greedyNote = greedyNote;
 window.easd.store = storeOf;
 for (const each of waiting) mount(...each);
+window.easdReady();

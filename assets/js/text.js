@@ -1,12 +1,12 @@
 // The highlighted text: every token a span, in the order of the run; drafts that were turned away stand in place, struck through.
 // Grows by the rounds that are new; a moved threshold only touches the tokens whose verdict it changes.
 
-import { h, named, spokenText, fixed, probability } from "./dom.js";
+import { h, named } from "./dom.js";
 import { onTheme, scaled } from "./palette.js";
 import { QUANTITIES } from "./store.js";
 import { legend } from "./legend.js";
+import { SOURCE_CLASS, pieces, speak, tip } from "./token.js";
 import { tooltip } from "./tooltip.js";
-import { OUTCOME_WORDS, SOURCE_WORDS } from "./words.js";
 
 export class TokenText {
   #elements = new Map(); // entry key -> span
@@ -60,6 +60,15 @@ export class TokenText {
       toggle("turned", "rejected and gated", "Show the drafts that were turned away, in place"),
       toggle("discarded", "discarded", "Show the drafts after a rejected or gated one, which nobody verified"),
     );
+  }
+
+  /** The span of an entry, and that of a round: for a view that marks or hides some. Classes are the text's own, attributes are free. */
+  elementOf(key) {
+    return this.#elements.get(key);
+  }
+
+  roundAt(index) {
+    return this.#rounds.get(index);
   }
 
   // ---- drawing --------------------------------------------------------------------------------------------------
@@ -254,7 +263,7 @@ export class TokenText {
     list.addEventListener("keydown", (event) => this.#key(event));
     const show = (event) => {
       const entry = this.#entryAt(event.target);
-      if (entry) tooltip.show(this.#elements.get(entry.key), this.#tip(entry));
+      if (entry) tooltip.show(this.#elements.get(entry.key), tip(entry, this.store.gate));
     };
     list.addEventListener("pointerover", show);
     list.addEventListener("focusin", (event) => {
@@ -270,7 +279,7 @@ export class TokenText {
   #key(event) {
     const entry = this.#entryAt(event.target);
     if (!entry || event.ctrlKey || event.metaKey || event.altKey) return;
-    const shown = this.store.visible();
+    const shown = this.store.visible().filter((each) => this.#elements.get(each.key).getClientRects().length);
     const at = shown.indexOf(entry);
     const to = {
       ArrowRight: () => shown[at + 1],
@@ -292,59 +301,6 @@ export class TokenText {
       this.store.select(null);
     }
   }
-
-  #tip(entry) {
-    const { token } = entry;
-    const { gate } = this.store;
-    const rows = [];
-    if (entry.drafted) {
-      rows.push(["verdict", OUTCOME_WORDS[entry.outcome] + (entry.region === "counterfactual" ? " (as recorded)" : "")]);
-      if (token.target_prob !== null) rows.push(["p / q", `${probability(token.target_prob)} / ${probability(token.draft_prob)}`]);
-      else rows.push(["q", probability(token.draft_prob)]);
-      if (token.uniform !== null) rows.push(["u ≤ min(1, p/q)", `${fixed(token.uniform, 3)} ≤ ${fixed(token.accept_prob, 3)} ${token.uniform <= token.accept_prob ? "✓" : "✗"}`]);
-      rows.push(["H draft", `${fixed(token.draft_entropy, 2)} nats`]);
-      if (token.target_entropy !== null) rows.push(["H target", `${fixed(token.target_entropy, 2)} nats`]);
-      if (token.target_top) rows.push([`overlap, k = ${gate.k}`, fixed(QUANTITIES.overlap.of(entry, gate), 2)]);
-    } else {
-      rows.push(["from", SOURCE_WORDS[token.source]]);
-      rows.push(["probability", probability(token.prob)]);
-      rows.push(["H target", `${fixed(token.target_entropy, 2)} nats`]);
-    }
-    const where = `round ${entry.round}` + (entry.drafted ? `, draft ${token.draft_index}` : "") + `, position ${token.position}`;
-    return { title: h("code", {}, title(entry)), rows, foot: where };
-  }
-}
-
-/** How each source looks: the replacement of a gated token is the same kind of thing under either rule. */
-const SOURCE_CLASS = { residual: "residual", target: "target", target_excluding_draft: "target", bonus: "bonus" };
-
-const title = (entry) => (entry.text === "" ? "part of a character" : entry.text.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replaceAll(" ", "␣"));
-
-function speak(entry) {
-  const state = entry.drafted ? OUTCOME_WORDS[entry.outcome] : SOURCE_WORDS[entry.outcome];
-  const extra = entry.region === "counterfactual" ? ", counterfactual under these knobs" : entry.changed ? ", changed by these knobs" : "";
-  return `${spokenText(entry.token)}, ${state}${extra}`;
-}
-
-/** A token's children: leading spaces stay outside the coloured ink, so that no stub of colour hangs at a line's end. */
-function pieces(entry) {
-  const text = named(entry.text);
-  if (entry.text === "") return [mark("·", "", entry.token.bytes ? "part" : "void")];
-  if (/^ +$/.test(text)) return [mark("·".repeat(text.length), text, "ws")];
-  const space = /^ */.exec(text)[0];
-  const out = space ? [space] : [];
-  for (const part of text.slice(space.length).match(/[\n\t\r]|[^\n\t\r]+/g) ?? []) {
-    if (part === "\n") out.push(mark("⏎", "", "nl"), "\n");
-    else if (part === "\t") out.push(mark("⇥", "\t", "tab"));
-    else if (part === "\r") out.push(mark("␍", "", "cr"));
-    else out.push(h("span.ink", {}, part));
-  }
-  return out;
-}
-
-/** A glyph for what has none. It is drawn by the style sheet, so that copied text stays the text. */
-function mark(glyph, text, kind) {
-  return h(`span.ink.mark.${kind}`, { "data-mark": glyph }, h("span.real", {}, text));
 }
 
 function reveal(element, box) {

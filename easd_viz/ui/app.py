@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from easd_viz.ui import learn, run, tune
+from easd_viz.assets import ASSETS, plotly_folder
+from easd_viz.ui import compare, learn, run, share, tune
 from easd_viz.ui.components import PairLabel
 from easd_viz.views import theme
-
-ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
 TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
     ("Run", lambda tab, built: run.build()),
     ("Tune", lambda tab, built: tune.build(tab, built["Run"])),
+    ("Compare", lambda tab, built: compare.build()),
     ("Learn", lambda tab, built: learn.build()),
 ]
 """(name, what builds the tab from its place in the page and the parts of the tabs before it); in the order of the page."""
@@ -36,15 +35,8 @@ def build() -> gr.Blocks:
             for name, make in TABS:
                 with gr.Tab(name, id=name.lower(), elem_classes="ez-tab") as tab:
                     built[name] = make(tab, built)
+        share.wire(built["Run"])
     return demo
-
-
-def plotly_folder() -> Path:
-    """Where plotly's Python package keeps its own plotly.js: the version that its figures are for, without a network."""
-    spec = find_spec("plotly")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent / "package_data"
 
 
 def _url(path: Path) -> str:
@@ -54,7 +46,8 @@ def _url(path: Path) -> str:
 def head() -> str:
     """Scripts, in order: a queue for components that come before the views' module, the palette, plotly, the module."""
     palette = json.dumps(theme.palette(), ensure_ascii=True).replace("<", "\\u003c")
-    setup = f"window.easd={{queue:[],mount(...each){{this.queue.push(each)}},knobs(){{}}}};window.easdPalette={palette};"
+    stand_in = "{queue:[],mount(...each){this.queue.push(each)},ready:new Promise((done)=>{window.easdReady=done})}"
+    setup = f"window.easd={stand_in};window.easdPalette={palette};"
     return (
         f"<script>{setup}</script>"
         f'<script defer src="{_url(plotly_folder() / "plotly.min.js")}"></script>'

@@ -15,6 +15,9 @@ component      what it is, what it takes
                ``layout.uirevision`` stays. Event: ``select`` (index = [trace, point], value = the point's ``customdata``).
 ``Status``     A line that says where a run stands: ``status(...)`` makes its value. Announced to screen readers.
 ``Saver``      Hands the visitor a file: set its value to ``download(name, mime, text)``.
+``Sharer``     Puts a link into the page's address and on the clipboard: set its value to ``shared(query, words)``.
+``Comparison`` Lanes side by side: ``value``: ``views.comparison.comparison(view models)``. Lane A's store is ``compare.A``.
+``Luck``       Differences over several seeds: ``value``: ``views.comparison.luck_test(...)``.
 ``Hint``       A line on what to look at in the recorded example that a store shows, and the way to the Learn tab.
 ``PairLabel``  The models, device and dtype of a store's trace, for the page's header.
 =============  ============================================================================================================
@@ -41,7 +44,7 @@ KNOB_ORDER = ("mode", "draft_threshold", "target_threshold", "overlap_threshold"
 
 def js_knobs(store: str) -> str:
     """A client-side handler that judges a store's trace again under the knobs, in the browser."""
-    return f'(...knobs) => {{ easd.knobs("{store}", knobs); return []; }}'
+    return f'async (...knobs) => {{ await easd.ready; easd.knobs("{store}", knobs); return []; }}'
 
 
 class Slot(gr.HTML):  # type: ignore[misc]  # gradio is untyped here
@@ -125,8 +128,23 @@ class PlotPanel(Slot):
         super().__init__(value, heading=heading, **more)
 
 
+class Comparison(Slot):
+    view = "comparison"
+
+
+class Luck(Slot):
+    view = "luck"
+
+
 class Status(Slot):
     view = "status"
+
+
+class Sharer(Slot):
+    view = "sharer"
+
+    def __init__(self, value: Any = None, *, store: str = "run", **more: Any) -> None:
+        super().__init__(value, store=store, **more)
 
 
 class Saver(Slot):
@@ -139,6 +157,11 @@ def status(kind: str, text: str, numbers: str = "", progress: float | None = Non
 
 
 _count = itertools.count()
+
+
+def shared(query: str | None, words: str = "", select: str | None = None) -> dict[str, Any]:
+    """A value for ``Sharer``: a query for the page's address, and what it stands for; or the key of a token to select."""
+    return {"query": query, "words": words, "select": select, "nonce": next(_count)}
 
 
 def download(name: str, mime: str, text: str) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 import gradio as gr
 
 from easd_viz.examples import EXAMPLES
+from easd_viz.link import Settings
 from easd_viz.models import PRESETS
 from easd_viz.trace import Config, Trace
 from easd_viz.ui.session import Wanted, pair_of
@@ -83,11 +84,20 @@ CONFIG_FIELDS = tuple(f.name for f in fields(Config) if f.name != "extra")
 def wanted(*values: Any) -> Wanted:
     """The controls' values as one request; raises TraceError where they don't go together."""
     named = dict(zip((f.name for f in fields(Controls)), values, strict=True))
+    template, pair = bool(named["chat_template"]), chosen_pair(named)
+    return Wanted(named["prompt"], template, config_of(named), pair, named["dtype"], named["device"])
+
+
+def config_of(named: Mapping[str, Any]) -> Config:
+    """A config from the values of its controls, by name (raises TraceError where they don't go together)."""
     whole = {"gamma", "top_k", "k", "max_new_tokens", "seed"}
     knobs: dict[str, Any] = {name: int(named[name] or 0) if name in whole else _plain(named[name]) for name in CONFIG_FIELDS}
-    config = Config(**knobs)
-    pair = named["pair"] if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
-    return Wanted(named["prompt"], bool(named["chat_template"]), config, pair, named["dtype"], named["device"])
+    return Config(**knobs)
+
+
+def chosen_pair(named: Mapping[str, Any]) -> str:
+    """The chosen pair, as ``PairSpec.parse`` takes it."""
+    return str(named["pair"]) if named["pair"] != OTHER_PAIR else f"{named['draft_id']},{named['target_id']}"
 
 
 def _plain(value: Any) -> Any:
@@ -115,18 +125,32 @@ def settings_of(trace: Trace) -> list[Any]:
     return [values[f.name] for f in fields(Controls)]
 
 
-def _sliders(config: Config, names: Sequence[str], prefix: str = "") -> dict[str, gr.Slider]:
-    return {name: _slider(name, getattr(config, name), prefix) for name in names}
+def values_of(settings: Settings) -> list[Any]:
+    """Values for ``Controls.components`` that ask for a run with these settings."""
+    values: dict[str, Any] = {name: getattr(settings.config, name) for name in CONFIG_FIELDS}
+    for name in ("prompt", "chat_template", "dtype", "device"):
+        values[name] = getattr(settings, name)
+    known = {preset.spec.id for preset in PRESETS}
+    draft, _, target = settings.pair.partition(",")
+    values |= {"pair": settings.pair, "draft_id": "", "target_id": ""}
+    if settings.pair not in known:
+        values |= {"pair": OTHER_PAIR, "draft_id": draft, "target_id": target}
+    return [values[f.name] for f in fields(Controls)]
 
 
-def _slider(name: str, value: float, prefix: str) -> gr.Slider:
+def sliders(config: Config, names: Sequence[str], prefix: str = "", lane: str = "") -> dict[str, gr.Slider]:
+    """Sliders by config field. ``prefix`` goes in front of their element ids, ``lane`` in front of their labels."""
+    return {name: _slider(name, getattr(config, name), prefix, lane) for name in names}
+
+
+def _slider(name: str, value: float, prefix: str, lane: str) -> gr.Slider:
     knob = KNOBS[name]
     return gr.Slider(
         knob.low,
         knob.high,
         min(max(value, knob.low), knob.high),
         step=knob.step,
-        label=knob.label,
+        label=f"{lane}{knob.label}",
         info=knob.help,
         elem_id=f"ez-{prefix}{name.replace('_', '-').replace('overlap-threshold', 'overlap')}",
         elem_classes="ez-slider",
@@ -154,43 +178,43 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio, dict[
     return prompt, template, mode, chips
 
 
-def build_gate(config: Config, prefix: str = "") -> dict[str, Any]:
-    """The gate's knobs; ``prefix`` tells their element ids from those of another tab."""
+def build_gate(config: Config, prefix: str = "", lane: str = "") -> dict[str, Any]:
+    """The gate's knobs; ``prefix`` tells their element ids from those of another tab, ``lane`` their labels."""
     resample = gr.Radio(
         list(RESAMPLE),
         value=config.resample,
-        label="Resample a gated token",
+        label=f"{lane}Resample a gated token",
         elem_id=f"ez-{prefix}resample",
         elem_classes="ez-segments is-long",
         render=False,
     )
-    sliders = _sliders(config, ("draft_threshold", "target_threshold", "overlap_threshold", "k"), prefix)
-    return {**sliders, "resample": resample.render()}
+    gate = sliders(config, ("draft_threshold", "target_threshold", "overlap_threshold", "k"), prefix, lane)
+    return {**gate, "resample": resample.render()}
 
 
 def build_sampling(config: Config) -> dict[str, Any]:
-    return {**_sliders(config, ("gamma", "temperature", "max_new_tokens"))}
+    return {**sliders(config, ("gamma", "temperature", "max_new_tokens"))}
 
 
-def build_more_sampling(config: Config) -> dict[str, Any]:
+def build_more_sampling(config: Config, prefix: str = "") -> dict[str, Any]:
     seed = gr.Number(
         config.seed,
         precision=0,
         minimum=0,
         label="Seed",
         info="the same seed gives the same run",
-        elem_id="ez-seed",
+        elem_id=f"ez-{prefix}seed",
         render=False,
     )
-    return {**_sliders(config, ("top_k", "top_p")), "seed": seed.render()}
+    return {**sliders(config, ("top_k", "top_p"), prefix), "seed": seed.render()}
 
 
-def build_models(pair: str) -> dict[str, Any]:
+def build_models(pair: str, prefix: str = "") -> dict[str, Any]:
     choices = [(preset.label, preset.spec.id) for preset in PRESETS] + [("Two other models…", OTHER_PAIR)]
-    choice = gr.Dropdown(choices, value=pair, label="Pair", filterable=False, elem_id="ez-pair")
+    choice = gr.Dropdown(choices, value=pair, label="Pair", filterable=False, elem_id=f"ez-{prefix}pair")
     with gr.Group(visible=False, elem_classes="ez-ids") as ids:
-        draft = gr.Textbox(label="Draft", placeholder="hub id or local folder", elem_id="ez-draft-id", max_lines=1)
-        target = gr.Textbox(label="Target", placeholder="hub id or local folder", elem_id="ez-target-id", max_lines=1)
+        draft = gr.Textbox(label="Draft", placeholder="hub id or local folder", elem_id=f"ez-{prefix}draft-id", max_lines=1)
+        target = gr.Textbox(label="Target", placeholder="hub id or local folder", elem_id=f"ez-{prefix}target-id", max_lines=1)
     choice.change(
         lambda name: gr.update(visible=name == OTHER_PAIR),
         choice,
@@ -205,7 +229,7 @@ def build_models(pair: str) -> dict[str, Any]:
         label="Precision",
         info="auto: float32 on a CPU. In 16 bits near-ties are decided by rounding, so greedy texts may differ.",
         filterable=False,
-        elem_id="ez-dtype",
+        elem_id=f"ez-{prefix}dtype",
     )
     device = gr.Dropdown(
         [("auto", "auto"), ("CPU", "cpu"), ("CUDA", "cuda"), ("MPS", "mps")],
@@ -213,6 +237,6 @@ def build_models(pair: str) -> dict[str, Any]:
         label="Device",
         info="auto: a GPU where there is one",
         filterable=False,
-        elem_id="ez-device",
+        elem_id=f"ez-{prefix}device",
     )
     return {"pair": choice, "draft_id": draft, "target_id": target, "dtype": dtype, "device": device}

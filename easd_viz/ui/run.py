@@ -23,6 +23,7 @@ from easd_viz.ui.components import (
     Details,
     Hint,
     Saver,
+    Sharer,
     Status,
     TokenView,
     TraceChart,
@@ -84,6 +85,9 @@ class Parts:
     open: gr.UploadButton
     save_jsonl: gr.Button
     save_csv: gr.Button
+    save_html: gr.Button
+    share: gr.Button
+    sharer: Sharer
     saver: Saver
     text: TokenView
 
@@ -147,9 +151,15 @@ def _build_buttons() -> dict[str, Any]:
 def _build_files() -> dict[str, Any]:
     with gr.Row(elem_classes="ez-files"):
         open_ = gr.UploadButton("Open a trace", file_types=[".jsonl"], type="binary", size="sm", elem_id="ez-open", min_width=0)
-        jsonl = gr.Button("Save JSONL", size="sm", elem_id="ez-save-jsonl", min_width=0)
-        csv = gr.Button("Save CSV", size="sm", elem_id="ez-save-csv", min_width=0)
-    return {"open": open_, "save_jsonl": jsonl, "save_csv": csv, "saver": Saver(elem_classes="ez-hidden")}
+        share = gr.Button("Copy a link", size="sm", elem_id="ez-share", min_width=0)
+    with gr.Row(elem_classes="ez-files is-next"):
+        kinds = ("JSONL", "CSV", "HTML")
+        save = {
+            f"save_{kind.lower()}": gr.Button(f"Save {kind}", size="sm", elem_id=f"ez-save-{kind.lower()}", min_width=0)
+            for kind in kinds
+        }
+    sharer = Sharer(elem_id="ez-sharer", store=STORE)
+    return {"open": open_, "share": share, "sharer": sharer, **save, "saver": Saver(elem_classes="ez-hidden")}
 
 
 # ---- wiring --------------------------------------------------------------------------------------------------
@@ -162,7 +172,13 @@ def _wire_knobs(parts: Parts) -> None:
         event(None, knobs, None, js=js_knobs(STORE), **QUIET)
     noted = [parts.controls.mode, parts.controls.temperature, parts.controls.resample]
     for each in noted:
-        each.change(None, noted, parts.greedy_note, js="(...knobs) => easd.greedyNote(...knobs)", **QUIET)
+        each.change(
+            None,
+            noted,
+            parts.greedy_note,
+            js="async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }",
+            **QUIET,
+        )
 
 
 def _wire_runs(parts: Parts) -> None:

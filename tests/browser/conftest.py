@@ -40,7 +40,8 @@ def url(demo_pair) -> Iterator[str]:
     from easd_viz.ui.app import LAUNCH, build
 
     demo = build()
-    _, address, _ = demo.launch(prevent_thread_lock=True, quiet=True, **LAUNCH)
+    # _frontend=False: no check that the page answers within three seconds, which a busy machine may take
+    _, address, _ = demo.launch(prevent_thread_lock=True, quiet=True, _frontend=False, **LAUNCH)
     yield address
     demo.close()
 
@@ -59,14 +60,14 @@ def open_page(chromium: Browser, url: str) -> Iterator:
     """Opens the app in a fresh profile; what the page throws fails the test."""
     contexts, thrown = [], []
 
-    def open_(width: int = 1440, height: int = 900, **options) -> Page:
+    def open_(width: int = 1440, height: int = 900, path: str = "", **options) -> Page:
         context = chromium.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce", **options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: thrown.append(str(error)))
         page.on("console", lambda m: thrown.append(m.text) if m.type == "error" and "easd" in m.text else None)
-        page.goto(url)
+        page.goto(url + path)
         page.locator("#ez-text .tok").first.wait_for()
         return page
 

@@ -1,6 +1,7 @@
 // What the charts of a trace share: a heading, the figure from Python as the base, and the store's selection.
 
 import { h } from "../dom.js";
+import { imageButtons } from "../images.js";
 import { themed } from "../palette.js";
 import { Plot } from "../plot.js";
 
@@ -16,6 +17,7 @@ export class TraceChart {
     element.append(this.heading, this.frame);
     this.plot = new Plot(this.frame, label, skeleton.layout.height, () => this.#figure(), (point) => this.#clicked(point));
     this.plot.plot.addEventListener("keydown", (event) => this.#key(event));
+    this.heading.append(imageButtons(this.plot, title));
     store.subscribe((what) => {
       if (this.constructor.hears.some((each) => what.has(each))) this.plot.redraw();
     });

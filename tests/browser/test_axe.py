@@ -1,0 +1,59 @@
+"""axe-core finds no serious or critical violation, on any tab, in either theme.
+
+axe-core comes from npm, once, into the cache; without npm or network these tests are skipped, and say so.
+"""
+
+import os
+import shutil
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+VERSION = "4.14.1"
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """axe-core's script."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "easd-viz"
+    script = cache / f"axe-core-{VERSION}.min.js"
+    if not script.exists():
+        fetch(cache, script)
+    return script.read_text(encoding="utf-8")
+
+
+def fetch(cache: Path, script: Path) -> None:
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed, and axe-core is not in the cache")
+    cache.mkdir(parents=True, exist_ok=True)
+    done = subprocess.run([npm, "pack", f"axe-core@{VERSION}"], cwd=cache, capture_output=True, text=True, timeout=120)
+    if done.returncode != 0:
+        pytest.skip(f"npm can't fetch axe-core: {done.stderr.strip()[-200:]}")
+    archive = cache / f"axe-core-{VERSION}.tgz"
+    with tarfile.open(archive) as tar:
+        packed = tar.extractfile("package/axe.min.js")
+        assert packed is not None
+        script.write_bytes(packed.read())
+    archive.unlink()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_serious_violation_on_any_tab(open_page, axe, theme):
+    page = open_page(path=f"?__theme={theme}")
+    page.evaluate(axe)
+    names = page.get_by_role("tab").all_inner_texts()
+    assert names, "the page has no tabs"
+    found = []
+    for name in names:
+        tab = page.get_by_role("tab", name=name, exact=True)
+        tab.click()
+        page.locator(".ez-slot[data-ready]:visible").first.wait_for()
+        results = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        for violation in results["violations"]:
+            if violation["impact"] in ("serious", "critical"):
+                where = "; ".join(node["html"][:120] for node in violation["nodes"][:4])
+                found.append(f"{name}: {violation['id']} ({violation['impact']}) × {len(violation['nodes'])}: {where}")
+    assert not found, "\n".join(found)
