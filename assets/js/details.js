@@ -2,7 +2,7 @@
 
 import { h, svg, fixed, probability, visibleText } from "./dom.js";
 import { spaced } from "./bytes.js";
-import { goto } from "./learn/goto.js";
+import { canGo, goto } from "./learn/goto.js";
 import { plainWords } from "./learn/plain_words.js";
 import { SOURCE_WORDS } from "./words.js";
 
@@ -59,7 +59,8 @@ export class Details {
   /** The verdict for a newcomer, and the way to the chapter on it. */
   #plainly(entry) {
     const { text, chapter } = plainWords(entry);
-    return h("p.ez-plainly", {}, `${text} `, h("button.ez-link", { type: "button", onclick: () => goto(chapter) }, "Learn the rule"));
+    const learn = canGo() && h("button.ez-link", { type: "button", onclick: () => goto(chapter) }, "Learn the rule");
+    return h("p.ez-plainly", {}, `${text} `, learn);
   }
 
   #caution(entry) {

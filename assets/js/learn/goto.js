@@ -6,6 +6,9 @@ let open = null;
 export const ACCEPT = 2; // chapters by their place, from 0
 export const GATE = 5;
 
+/** False on a page that has no Learn tab, as a saved run. */
+export const canGo = () => Boolean(learnTab());
+
 /** Open the Learn tab at a chapter. */
 export function goto(chapter) {
   wanted = chapter;
