@@ -32,7 +32,7 @@ class Example:
         return FOLDER / f"{self.name}.jsonl"
 
 
-def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.8, 1.2)) -> Config:
+def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.5, 1.5)) -> Config:
     """``taus``: draft, target. A lower temperature makes both models surer, so it needs lower ones."""
     return Config(
         temperature=temperature,
@@ -50,7 +50,7 @@ EXAMPLES: Sequence[Example] = (
         "A story",
         "Tell me a short story about a lighthouse keeper and a lost boat.",
         "A story can go on in many ways: see how often the two models part, and that both are unsure at names and turns.",
-        _config(140, 4),
+        _config(160, 0),
     ),
     Example(
         "sheep",

@@ -45,6 +45,8 @@ class Lab:
     """Key of the trace in the text view."""
     request: int = 0
     """Counts branches asked for; another number ends the one that is running."""
+    selected: tuple[int, ...] | None = None
+    """(round, draft index, position) of the selected token when a branch was asked for; draft index 0 for an emitted one."""
     branches: int = 0
     view: ViewModel | None = None
     _data: tuple[tuple[int, ...], replay.GateArrays] | None = None

@@ -25,8 +25,9 @@ class Parts:
     """The tab's components that something is wired to."""
 
     lab: gr.State
-    selected: gr.State
     found: gr.State
+    picked: gr.Textbox
+    """The token that is selected in the browser, as ``PICKED`` says it."""
     traces: LabTraces
     open: gr.UploadButton
     examples: gr.Button
@@ -77,7 +78,8 @@ class Parts:
 
 def build(tab: gr.Tab, run_parts: run.Parts) -> Parts:
     """The whole tab; ``run_parts`` are the Run tab's, whose run comes in and whose knobs can be set."""
-    states = {name: gr.State(None) for name in ("lab", "selected", "found")}
+    states: dict[str, Any] = {name: gr.State(None) for name in ("lab", "found")}
+    states["picked"] = gr.Textbox(visible=False)
     with gr.Row(elem_classes="ez-run ez-tune", equal_height=False):
         with gr.Column(elem_classes="ez-controls", min_width=0):
             left = _build_left()
@@ -217,6 +219,10 @@ TO_RUN = """(...knobs) => {
 """The Run tab's run judged by its new knobs, and that tab in front."""
 
 
+PICKED = f'(lab, picked) => [lab, easd.selection("{STORE}")]'
+"""A token can be selected in the text, the list or a chart; the browser knows which one."""
+
+
 def _judge(parts: Parts) -> dict[str, Any]:
     """In the browser: the loaded traces judged by the knobs as they stand."""
     return {"fn": None, "inputs": parts.knobs, "outputs": None, "js": js_knobs(STORE), **QUIET}
@@ -271,15 +277,14 @@ def _wire_calibration(parts: Parts, run_parts: run.Parts) -> None:
 
 
 def _wire_branches(parts: Parts) -> None:
-    parts.text.select(on.select, None, parts.selected, **LIGHT)
     starts = [
         (parts.rerun.click, "first"),
         (parts.text.rerun, "first"),
         (parts.rerun_here.click, "selected"),
         (parts.force.click, "forced"),
     ]
-    inputs, outputs = [parts.lab, parts.selected, *parts.knobs], [*parts.shown, *parts.branching]
+    inputs, outputs = [parts.lab, *parts.knobs], [*parts.shown, *parts.branching]
     for event, what in starts:
-        begun = event(on.begin, parts.lab, [parts.lab, parts.status, *parts.branching], **LIGHT)
+        begun = event(on.begin, [parts.lab, parts.picked], [parts.lab, parts.status, *parts.branching], js=PICKED, **LIGHT)
         _then_draw(parts, [begun.then(on.grower(what), inputs, outputs, show_progress_on=parts.status, **MODELS)])
     parts.halt.click(on.halt, parts.lab, parts.lab, **LIGHT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,8 +24,6 @@ from easd_viz.views.data import view_model
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
 SHOWN = 10
 """How many values ``show`` gives: the lab, list, text, pool, status, then the comparison's five."""
-Selected = tuple[int, int, int]
-"""(round, draft index, position) of a token in the text; draft index 0 for an emitted one."""
 
 
 def of_visitor(lab: Lab | None) -> Lab:
@@ -202,18 +201,16 @@ def found_knobs(found: list[float], *knobs: Any) -> list[Any]:
 # ---- branches ----------------------------------------------------------------------------------------------
 
 
-def select(event: gr.SelectData) -> Selected:
-    return event.index[0], event.index[1], event.value
-
-
 def busy(on: bool) -> list[Any]:
     """The three buttons that begin a branch, and Stop."""
     return [*[gr.update(interactive=not on)] * 3, gr.update(interactive=on)]
 
 
-def begin(lab: Lab | None) -> list[Any]:
+def begin(lab: Lab | None, picked: str | None) -> list[Any]:
+    """``picked``: the selected token's [round, draft index, position], as JSON; empty where there is none."""
     lab = of_visitor(lab)
     lab.request += 1
+    lab.selected = tuple(json.loads(picked)) if picked else None
     return [lab, status("busy", "Waiting for the models"), *busy(True)]
 
 
@@ -226,7 +223,7 @@ def halt(lab: Lab | None) -> Lab:
 def grower(what: str) -> Callable[..., Iterator[list[Any]]]:
     """The handler that makes a branch: ``first`` from the first change, ``selected`` from that token's round, ``forced``."""
 
-    def grow(lab: Lab, selected: Selected | None, *knobs: Any) -> Iterator[list[Any]]:
+    def grow(lab: Lab, *knobs: Any) -> Iterator[list[Any]]:
         number = lab.request
 
         def line(words: dict[str, Any], on: bool) -> list[Any]:
@@ -234,7 +231,7 @@ def grower(what: str) -> Callable[..., Iterator[list[Any]]]:
 
         try:
             made: Trace | None = None
-            for event in lab.grow(planned(lab, what, selected, knobs_of(knobs)), number):
+            for event in lab.grow(planned(lab, what, knobs_of(knobs)), number):
                 if isinstance(event, Report):
                     yield line(status("busy", event.text, event.numbers, event.progress), True)
                 else:
@@ -248,13 +245,13 @@ def grower(what: str) -> Callable[..., Iterator[list[Any]]]:
     return grow
 
 
-def planned(lab: Lab, what: str, selected: Selected | None, knobs: dict[str, Any]) -> branch.Plan:
+def planned(lab: Lab, what: str, knobs: dict[str, Any]) -> branch.Plan:
     """What a button asks for. A forced verdict leaves the knobs as recorded: it is the only change."""
     if what == "first":
         return lab.plan(None, knobs, {})
-    if selected is None:
+    if lab.selected is None:
         raise UserError("select a token in the text first")
-    step, index, position = selected
+    step, index, position = lab.selected
     if what == "selected":
         return lab.plan(step, knobs, {})
     steps = lab.get(lab.shown).trace.steps

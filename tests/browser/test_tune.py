@@ -266,8 +266,9 @@ def test_hostile_token_texts_stay_text(tune):
     set_knob(tune, "draft-threshold", 0)
     set_knob(tune, "target-threshold", 0)
     set_knob(tune, "overlap", 0)
-    expect(tune.locator("#ez-tune-tokens")).to_contain_text("${1+1}")
-    expect(tune.locator("#ez-tune-changes")).to_contain_text("</script>")
+    for view in ("#ez-tune-tokens", "#ez-tune-changes"):
+        expect(tune.locator(view)).to_contain_text("{{value}}")
+        expect(tune.locator(view)).to_contain_text("<img␣src=x␣onerror=alert(1)>")
     assert tune.evaluate("document.querySelectorAll('#ez-tune-tokens img, #ez-tune-changes img').length") == 0
 
 
@@ -303,7 +304,7 @@ def test_a_verdict_is_forced_the_other_way(page):
     run(page, "Name three animals.", tokens=16)
     enter(page)
     key = value_of(page, f"{STORE}.entries.find(e => e.recorded === 'rejected').key")
-    page.locator(f'#ez-tune-text [data-key="{key}"]').click()
+    page.evaluate(f"{STORE}.select('{key}')")  # as a chart or the list of changes does
     page.wait_for_function(f"{STORE}.selected !== null")
     position = value_of(page, f"{STORE}.find({STORE}.selected).token.position")
     page.locator("#ez-tune-force").click()

@@ -24,3 +24,10 @@ export const LAB_VIEWS = {
 };
 
 window.easd.pool = poolOf; // beside easd.store, for whoever looks from the console, tests included
+
+/** The selected token of a store for Python: [round, draft index (0: emitted), position] as JSON, or nothing. */
+window.easd.selection = (name) => {
+  const store = storeOf(name);
+  const entry = store.find(store.selected);
+  return entry ? JSON.stringify([entry.round, entry.drafted ? entry.token.draft_index : 0, entry.token.position]) : "";
+};
