@@ -11,7 +11,7 @@ export const QUANTITIES = {
   outcome: { label: "outcome", of: () => null },
   draft_entropy: {
     label: "draft entropy",
-    symbol: "H_draft",
+    symbol: "H draft",
     unit: "nats",
     threshold: "draft_threshold",
     knob: "τ draft",
@@ -19,7 +19,7 @@ export const QUANTITIES = {
   },
   target_entropy: {
     label: "target entropy",
-    symbol: "H_target",
+    symbol: "H target",
     unit: "nats",
     threshold: "target_threshold",
     knob: "τ target",
@@ -27,7 +27,7 @@ export const QUANTITIES = {
   },
   difference: {
     label: "entropy difference",
-    symbol: "H_draft − H_target",
+    symbol: "H draft − H target",
     unit: "nats",
     centred: true,
     of: (e) => (e.drafted && e.token.target_entropy !== null ? e.token.draft_entropy - e.token.target_entropy : null),

@@ -273,7 +273,6 @@ export class TokenText {
     });
     list.addEventListener("pointerout", () => tooltip.hide());
     list.addEventListener("focusout", () => tooltip.hide());
-    this.box.addEventListener("scroll", () => tooltip.hide(), { passive: true });
   }
 
   #key(event) {

@@ -24,8 +24,8 @@ export function pieces(entry) {
   const space = /^ */.exec(text)[0];
   const out = space ? [space] : [];
   for (const part of text.slice(space.length).match(/[\n\t\r]|[^\n\t\r]+/g) ?? []) {
-    if (part === "\n") out.push(mark("⏎", "", "nl"), "\n");
-    else if (part === "\t") out.push(mark("⇥", "\t", "tab"));
+    if (part === "\n") out.push(mark("⏎", "", "nl"), entry.onPath ? "\n" : ""); // a draft that was turned away breaks no line
+    else if (part === "\t") out.push(mark("⇥", entry.onPath ? "\t" : "", "tab"));
     else if (part === "\r") out.push(mark("␍", "", "cr"));
     else out.push(h("span.ink", {}, part));
   }

@@ -42,4 +42,10 @@ function place(element) {
   box.style.top = `${above >= 8 ? above : at.bottom + 8}px`;
 }
 
-document.addEventListener("scroll", () => tooltip.hide(), { passive: true, capture: true });
+/** What the mouse showed goes when its place moves away; what the keyboard showed goes along: walking is what scrolled. */
+function follow() {
+  if (anchor?.matches(":focus-visible")) place(anchor);
+  else tooltip.hide();
+}
+
+document.addEventListener("scroll", follow, { passive: true, capture: true });

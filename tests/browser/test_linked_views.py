@@ -182,3 +182,16 @@ def test_choosing_a_mode_by_keyboard(page):
     page.get_by_role("radio", name="SD", exact=True).focus()
     page.keyboard.press("Space")
     page.wait_for_function(f"{STORE}.gate.draft_threshold === Infinity")
+
+
+def test_a_draft_that_was_turned_away_breaks_no_line_but_is_seen(page):
+    made = make_trace(seed=1, steps=120)
+    open_trace(page, made)
+    expect(status(page)).to_have_text("Opened")
+    settled(page)
+    gone = page.evaluate(f"{STORE}.entries.find(e => !e.onPath && e.outcome !== 'discarded' && e.token.text === '\\n').key")
+    assert "\n" not in token(page, gone).text_content()
+    mark = token(page, gone).locator(".mark")
+    assert "⏎" in mark.evaluate("e => getComputedStyle(e, '::after').content")
+    kept = page.evaluate(f"{STORE}.entries.find(e => e.onPath && e.token.text === '\\n').key")
+    assert token(page, kept).text_content() == "\n"
