@@ -100,8 +100,8 @@ def run_evaluate(args: argparse.Namespace) -> None:
 
 def run_export(args: argparse.Namespace) -> None:
     """Puts a trained draft and its model card into a folder, perhaps with a smaller vocabulary than it was trained with."""
-    from distill import batches, card, draft
-    from distill.data import shard_paths
+    from distill import batches, card, draft, measure
+    from distill.data import log, shard_paths
     from distill.train import most_used
 
     target, tokenizer = load_target(args.target)
@@ -109,6 +109,10 @@ def run_export(args: argparse.Namespace) -> None:
     if args.vocabulary:
         examples = [e for path in shard_paths(args.run) for e in batches.read(path)]
         model.choose_ids(most_used(examples, args.vocabulary, target, _always(tokenizer)))
+    if args.sharpen:
+        held_out = [e for path in shard_paths(args.run) for e in batches.split(batches.read(path), args.held_out_every)[1]]
+        found = measure.sharpen(model, held_out, target, args.temperature)
+        log(args.out[-1], event="sharpened", temperature=args.temperature, overlap_by_factor=found)
     draft.save(model, args.to)
     trained = sum(t.numel() for name, t in draft.trained_tensors(model).items() if name != "head_token_ids")
     facts = {
@@ -116,6 +120,7 @@ def run_export(args: argparse.Namespace) -> None:
         "layers": model.config.num_hidden_layers,
         "trained": trained / 1e6,
         "covered": model.covered,
+        "extra": args.extra_name,
         "head_rows": ", trained head rows" if model.head.requires_grad else "",
     }
     card.write(args.to, args.run, args.out, args.figures, args.notes, facts)
@@ -168,8 +173,12 @@ def main() -> None:
     )
     verb.add_argument("--to", type=Path, required=True, help="where the draft and its card go")
     verb.add_argument("--vocabulary", type=int, default=0, help="cover only so many ids (0: as trained)")
+    verb.add_argument("--sharpen", action="store_true", help="scale the logits for the most overlap on the held-out texts")
+    verb.add_argument("--temperature", type=float, default=0.7, help="where --sharpen measures (default %(default)s)")
+    verb.add_argument("--held-out-every", type=int, default=64, help="as in training (default %(default)s)")
     verb.add_argument("--figures", type=Path, nargs="*", default=[], help="JSON files {command, note, result} for the card")
     verb.add_argument("--notes", type=Path, help="Markdown file whose section 'Draft model' ends the card")
+    verb.add_argument("--extra-name", default="", help="what the file of --extra-prompts was, for the card")
     verb.add_argument("--target-name", default="SmolLM2-135M-Instruct", help="the target's name in the card")
 
     args = parser.parse_args()

@@ -15,7 +15,8 @@ license: apache-2.0
 # A draft model for {target}
 
 {layers} layers, {trained:.1f} million trained numbers: a draft for speculative decoding with {target} (Apache-2.0) as its
-target. It is distilled from that target alone: every training text was written by the target, and no benchmark was trained on.
+target. It is distilled from that target alone: every answer that it learnt from was written by the target, and none of the
+prompts that the figures below come from was trained on.
 
 | file | content |
 | --- | --- |
@@ -50,7 +51,7 @@ def _cell(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def data_section(run: Path) -> str:
+def data_section(run: Path, extra: str) -> str:
     """How much the target wrote, by kind of prompt."""
     shards = [e for e in read_log(run / "log.jsonl") if e["event"] == "shard"]
     kinds: Counter[str] = Counter()
@@ -62,7 +63,7 @@ def data_section(run: Path) -> str:
         f"{conversations:,} conversations, {kinds.total():,} positions sampled from the target ({seconds / 60:.0f} minutes of "
         "workers), mostly at temperature 0.7, some at 1.0, 0.9 and 0. Prompts are templates times topics, questions over "
         "passages that the target wrote in earlier shards, and bare user turns that it filled in itself "
-        "(`tools/distill/prompts.toml`); `extra` are questions from a file given with `--extra-prompts`."
+        f"(`tools/distill/prompts.toml`); `extra` are {extra or 'questions from a file given with `--extra-prompts`'}."
     )
     return f"## Training text\n\n{text}\n\n{table(['kind', 'positions', '%'], rows)}\n"
 
@@ -85,6 +86,10 @@ def training_section(stages: Sequence[Path]) -> str:
         wanted = [course[round(i * (len(course) - 1) / 7)] for i in range(8)] if len(course) >= 8 else course
         rows = [[e["step"], e["epoch"], float(e["loss"]), float(e["overlap"])] for e in wanted]
         parts.append(table(["step", "epoch", "loss", "overlap with the target, training text"], rows) + "\n")
+        sharpened = [e for e in events if e["event"] == "sharpened"]
+        if sharpened:
+            tried = ", ".join(f"{factor}: {value:.3f}" for factor, value in sharpened[-1]["overlap_by_factor"].items())
+            parts.append(f"Logits were then scaled by the factor with the most overlap on held-out text ({tried}).\n")
     return "\n".join(parts)
 
 
@@ -121,7 +126,7 @@ def write(
 ) -> None:
     """Writes README.md into a draft folder. ``facts``: what ``HEAD`` leaves open."""
     head = HEAD.format(**facts)
-    sections = [head, figures_section(figures), data_section(run), training_section(stages)]
+    sections = [head, figures_section(figures), data_section(run, facts["extra"]), training_section(stages)]
     if notes is not None:
         sections.append(f"## What was tried\n\n{section_of(notes, 'Draft model')}\n")
     sections.append("Made by `tools/distill_draft.py` (generate, train, export); this card is written by its last step.\n")
