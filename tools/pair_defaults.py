@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tqdm import tqdm
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -128,7 +129,7 @@ def main() -> None:
     print(f"acceptance rate {data.accepted_by_sd.mean():.3f}, n = {len(data)}; overlap >= rho in {able.sum()} of them")
     for side in ("draft", "target"):
         values = getattr(data, f"{side}_entropy")
-        cuts = {q: round(float(calibrate.np.percentile(values, q)), 3) for q in (25, 50, 75, 80, 90, 95)}
+        cuts = {q: round(float(np.percentile(values, q)), 3) for q in (25, 50, 75, 80, 90, 95)}
         print(f"{side} entropy of on-path tokens, percentiles in nats: {json.dumps(cuts)}")
     print(
         f"defaults: gamma = {best}, draft threshold = {gate.draft_threshold:.2f}, target threshold = {gate.target_threshold:.2f} "

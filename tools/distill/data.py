@@ -98,7 +98,7 @@ def render(prompt: Prompt, tokenizer: Any) -> list[int]:
     else:  # The user's turn is left open: render it around a marker and cut there.
         messages.append({"role": "user", "content": "\x00"})
         text = tokenizer.apply_chat_template(messages, tokenize=False).split("\x00")[0]
-    return tokenizer(text, add_special_tokens=False)["input_ids"]
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def shard_tensors(conversations: Sequence[Conversation], kinds: Sequence[str]) -> dict[str, torch.Tensor]:
@@ -155,7 +155,7 @@ def make_shard(
         sample(model, conversations, end_id, seed=seed * 100_003 + index, on_tokens=sampled_some)
     path = shard_path(run, index)
     write_shard(path, conversations, KINDS)
-    sampled = Counter()
+    sampled: Counter[str] = Counter()
     for c in conversations:
         sampled[c.kind] += len(c.new_ids)
     return {

@@ -14,6 +14,7 @@ import copy
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -58,7 +59,8 @@ class Draft(torch.nn.Module):
     def hidden(self, ids: torch.Tensor) -> torch.Tensor:
         """Token ids [rows, length] -> normed last hidden states [rows, length, hidden]. Right padding needs no mask."""
         embedded = self.embedding[0][ids].float()
-        return self.body(inputs_embeds=embedded, use_cache=False).last_hidden_state
+        hidden: torch.Tensor = self.body(inputs_embeds=embedded, use_cache=False).last_hidden_state
+        return hidden
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
         """Hidden states [n, hidden] -> logits over the covered ids [n, covered]."""
@@ -72,7 +74,7 @@ class Draft(torch.nn.Module):
         return full.index_copy_(1, self.head_ids, values)
 
 
-def from_target(target: torch.nn.Module, layers: Sequence[int], head_ids: torch.Tensor | None, train_head: bool) -> Draft:
+def from_target(target: Any, layers: Sequence[int], head_ids: torch.Tensor | None, train_head: bool) -> Draft:
     """A draft whose layers start as copies of the target's ``layers``, float32."""
     config = copy.deepcopy(target.config)
     config.num_hidden_layers = len(layers)
@@ -123,7 +125,7 @@ def save(draft: Draft, folder: Path) -> None:
         if sum(t.nbytes for t in shards[-1].values()) + tensor.nbytes > LARGEST_SHARD and shards[-1]:
             shards.append({})
         shards[-1][name] = tensor
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for index, shard in enumerate(shards, start=1):
         file_name = f"model-{index:05d}-of-{len(shards):05d}.safetensors"
         save_file(shard, folder / file_name, metadata={"format": "pt"})

@@ -44,7 +44,7 @@ def overlaps(draft: Draft, examples: Sequence[Example], target: Any, temperature
                 target_probs = (target_logits / temperature).softmax(dim=-1)
                 values.append(torch.minimum(draft_probs, target_probs).sum(dim=-1))
         flat = torch.cat(values).cpu()
-        for e, values_of in zip(part, flat.split([len(e.hidden) for e in part]), strict=True):
+        for e, values_of in zip(part, torch.split(flat, [len(e.hidden) for e in part]), strict=True):
             found[id(e)] = values_of
     return [found[id(e)] for e in examples]
 

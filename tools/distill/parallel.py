@@ -47,7 +47,7 @@ class Team:
         gradients = [p.grad for p in parameters if p.grad is not None]
         flat = torch.cat([g.flatten() for g in gradients])
         dist.all_reduce(flat)
-        for gradient, summed in zip(gradients, flat.split([g.numel() for g in gradients]), strict=True):
+        for gradient, summed in zip(gradients, torch.split(flat, [g.numel() for g in gradients]), strict=True):
             gradient.copy_(summed.view_as(gradient))
 
 

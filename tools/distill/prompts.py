@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ Builder = Callable[[random.Random, Sequence[str], Sequence[str]], Prompt]
 """(generator, passages, extra questions) -> prompt."""
 
 
-def _fill(template: str, rng: random.Random, slots: dict[str, Sequence[str]]) -> str:
+def _fill(template: str, rng: random.Random, slots: Mapping[str, Sequence[str]]) -> str:
     """Replaces ``{slot}`` by a draw from its list until none is left (draws may hold slots themselves)."""
     while "{" in template:
         start, end = template.index("{"), template.index("}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ class Conversation:
 class LeanLlama:
     """Inference-only Llama over a preallocated cache of ``slots`` rows of ``max_len`` positions."""
 
-    def __init__(self, model: torch.nn.Module, slots: int, max_len: int, pack: bool = True) -> None:
+    def __init__(self, model: Any, slots: int, max_len: int, pack: bool = True) -> None:
         config = model.config
         weight = model.lm_head.weight
         self.device, self.dtype = weight.device, weight.dtype
@@ -61,7 +62,7 @@ class LeanLlama:
         self.eps = config.rms_norm_eps
         self.vocab_size = config.vocab_size
         self.slots, self.max_len = slots, max_len
-        self.pack = pack and self.device.type == "cpu" and torch.backends.mkldnn.is_available()
+        self.pack = pack and self.device.type == "cpu" and torch._C._has_mkldnn
         self.embedding = model.model.embed_tokens.weight.detach()
         self.head = self._linear(weight)
         self.final_norm = model.model.norm.weight.detach()
@@ -82,7 +83,7 @@ class LeanLlama:
             return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], "")
         return lambda x: F.linear(x, weight)
 
-    def _layer(self, layer: torch.nn.Module) -> dict:
+    def _layer(self, layer: Any) -> dict[str, Any]:
         attention, mlp = layer.self_attn, layer.mlp
         qkv = [attention.q_proj.weight, attention.k_proj.weight, attention.v_proj.weight]
         return {
@@ -101,15 +102,16 @@ class LeanLlama:
         first, second = x.chunk(2, dim=-1)
         return x * cos + torch.cat([-second, first], dim=-1) * sin
 
-    def _qkv(self, x: torch.Tensor, layer: dict, cos: torch.Tensor, sin: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def _qkv(self, x: torch.Tensor, layer: dict[str, Any], cos: torch.Tensor, sin: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """x [rows, hidden] -> q [rows, heads, head_dim], k and v [rows, kv_heads, head_dim]."""
         joined = layer["qkv"](self._norm(x, layer["norm1"])).view(x.shape[0], -1, self.head_dim)
         rotated = self._rotate(joined[:, : self.heads + self.kv_heads], cos, sin)
         return rotated[:, : self.heads], rotated[:, self.heads :], joined[:, self.heads + self.kv_heads :]
 
-    def _mlp(self, x: torch.Tensor, layer: dict) -> torch.Tensor:
+    def _mlp(self, x: torch.Tensor, layer: dict[str, Any]) -> torch.Tensor:
         gate, up = layer["gate_up"](self._norm(x, layer["norm2"])).chunk(2, dim=-1)
-        return x + layer["down"](F.silu(gate) * up)
+        added: torch.Tensor = layer["down"](F.silu(gate) * up)
+        return x + added
 
     def prefill(self, prompts: Sequence[Sequence[int]], slots: Sequence[int]) -> torch.Tensor:
         """Fills the slots' caches; returns the last hidden state of each prompt, [prompts, hidden]."""

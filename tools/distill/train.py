@@ -85,7 +85,7 @@ def most_used(examples: Sequence[batching.Example], count: int, target: Any, alw
     states = torch.cat([e.hidden for e in examples])
     states = states[:: max(1, len(states) // MASS_POSITIONS)]
     mass = torch.zeros(target.config.vocab_size, dtype=torch.float64, device=head.device)
-    for part in states.split(128):
+    for part in torch.split(states, 128):
         mass += torch.nn.functional.linear(part.to(head), head).float().softmax(dim=-1).sum(dim=0)
     mass[list(always)] = float("inf")
     return mass.argsort(descending=True, stable=True)[:count].sort().values
@@ -251,7 +251,7 @@ class _Trainer:
         weight = mix(self.step / self.total if self.total else 0.0, self.settings)
         with torch.autocast(device.type, torch.bfloat16):
             loss, overlap = loss_of(self.draft, batch, weight, self.settings)
-        (loss / self.usual).backward()
+        torch.autograd.backward(loss / self.usual)
         self.team.add_gradients(self.trained)
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
         self.optimizer.step()
