@@ -2,6 +2,8 @@
 
 import { h, svg, fixed, probability, visibleText } from "./dom.js";
 import { spaced } from "./bytes.js";
+import { canGo, goto } from "./learn/goto.js";
+import { plainWords } from "./learn/plain_words.js";
 import { SOURCE_WORDS } from "./words.js";
 
 const SUB = (symbol, index) => h("span.ez-sub", {}, symbol, h("sub", {}, index));
@@ -46,11 +48,19 @@ export class Details {
     if (!token.target_top) return this.#draftOnly(token);
     const verdict = this.store.verdict(entry);
     return [
+      this.#plainly(entry),
       entry.region === "exact" && !entry.changed ? null : this.#caution(entry),
       h("dl.ez-rule", {}, this.#sdTest(token, verdict), this.#gateTest(entry, verdict), this.#outcome(entry)),
       this.#closeness(token),
       lists(token, this.store.gate.k),
     ];
+  }
+
+  /** The verdict for a newcomer, and the way to the chapter on it. */
+  #plainly(entry) {
+    const { text, chapter } = plainWords(entry);
+    const learn = canGo() && h("button.ez-link", { type: "button", onclick: () => goto(chapter) }, "Learn the rule");
+    return h("p.ez-plainly", {}, `${text} `, learn);
   }
 
   #caution(entry) {
@@ -164,7 +174,7 @@ export class Details {
 
 const ROW = 22; // px, as in the style sheet
 
-function lists(token, k) {
+export function lists(token, k) {
   const draft = token.draft_top.slice(0, k);
   const target = token.target_top.slice(0, k);
   const rank = new Map(target.map(([id], i) => [id, i]));

@@ -12,6 +12,8 @@ import { Luck } from "./compare/luck.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { LAB_VIEWS } from "./lab/index.js";
+import { Hint } from "./learn/hint.js";
+import { Learn } from "./learn/shell.js";
 import { Figure } from "./plot.js";
 import { Sharer } from "./share.js";
 import { storeOf } from "./store.js";
@@ -40,6 +42,8 @@ const VIEWS = {
   sharer: (element, { props, watch }) => new Sharer(element, storeOf(props.store), props, watch),
   comparison: (element, { props, watch }) => new Comparison(element, props, watch),
   luck: (element, { props, watch }) => new Luck(element, props, watch),
+  hint: (element, { props }) => new Hint(element, storeOf(props.store), props.examples),
+  learn: (element, context) => new Learn(element, context),
   pair: (element, { props }) => pairLabel(element, storeOf(props.store)),
   ...LAB_VIEWS,
 };

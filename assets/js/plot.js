@@ -1,6 +1,7 @@
 // A plotly figure that lives through updates: drawn with Plotly.react, in the theme's colours, only while it can be seen.
 
 import { h } from "./dom.js";
+import { imageButtons } from "./images.js";
 import { onTheme, themed } from "./palette.js";
 
 const Plotly = window.Plotly; // kept: gr.Plot, should a page use it, puts its own over the global
@@ -76,7 +77,10 @@ export class Plot {
 export class Figure {
   constructor(element, label, figure, onSelect) {
     this.figure = figure;
-    this.plot = new Plot(element, label, figure?.layout.height ?? 320, () => this.figure && themed(this.figure), onSelect);
+    const frame = h("div.ez-figure");
+    element.append(frame);
+    this.plot = new Plot(frame, label, figure?.layout.height ?? 320, () => this.figure && themed(this.figure), onSelect);
+    frame.append(imageButtons(this.plot, label));
     this.plot.redraw();
   }
 

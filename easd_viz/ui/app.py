@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from easd_viz.assets import ASSETS, plotly_folder
-from easd_viz.ui import compare, run, share, tune
+from easd_viz.ui import compare, learn, run, share, tune
 from easd_viz.ui.components import PairLabel
 from easd_viz.views import theme
 
@@ -18,6 +18,7 @@ TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
     ("Run", lambda tab, built: run.build()),
     ("Tune", lambda tab, built: tune.build(tab, built["Run"])),
     ("Compare", lambda tab, built: compare.build()),
+    ("Learn", lambda tab, built: learn.build()),
 ]
 """(name, what builds the tab from its place in the page and the parts of the tabs before it); in the order of the page."""
 

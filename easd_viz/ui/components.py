@@ -18,6 +18,7 @@ component      what it is, what it takes
 ``Sharer``     Puts a link into the page's address and on the clipboard: set its value to ``shared(query, words)``.
 ``Comparison`` Lanes side by side: ``value``: ``views.comparison.comparison(view models)``. Lane A's store is ``compare.A``.
 ``Luck``       Differences over several seeds: ``value``: ``views.comparison.luck_test(...)``.
+``Hint``       A line on what to look at in the recorded example that a store shows, and the way to the Learn tab.
 ``PairLabel``  The models, device and dtype of a store's trace, for the page's header.
 =============  ============================================================================================================
 
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 import itertools
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import gradio as gr
@@ -103,6 +105,13 @@ class PairLabel(Slot):
 
     def __init__(self, value: Any = None, *, store: str = "run", **more: Any) -> None:
         super().__init__(value, store=store, **more)
+
+
+class Hint(Slot):
+    view = "hint"
+
+    def __init__(self, value: Any = None, *, store: str = "run", examples: Sequence[dict[str, str]] = (), **more: Any) -> None:
+        super().__init__(value, store=store, examples=list(examples), **more)
 
 
 class TraceChart(Slot):

@@ -8,6 +8,7 @@ from typing import Any
 
 import gradio as gr
 
+from easd_viz.examples import EXAMPLES
 from easd_viz.link import Settings
 from easd_viz.models import PRESETS
 from easd_viz.trace import Config, Trace
@@ -43,13 +44,6 @@ KNOBS: dict[str, Knob] = {
     "top_p": Knob("Sampler’s top-p", 0.05, 1, 0.01, "1 is off"),
 }
 """By config field."""
-
-EXAMPLES = (
-    ("Lighthouse", "Tell me a short story about a lighthouse keeper and a lost boat."),
-    ("Sum", "A farmer has 17 sheep and buys 3 pens with 4 sheep each. How many sheep are there now? Think step by step."),
-    ("Rain", "Explain in three sentences why it rains."),
-    ("Code", "Write a Python function that checks whether a word is a palindrome."),
-)
 
 
 @dataclass(slots=True)
@@ -164,7 +158,8 @@ def _slider(name: str, value: float, prefix: str, lane: str) -> gr.Slider:
     )
 
 
-def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
+def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio, dict[str, gr.Button]]:
+    """Prompt, chat template, mode, and a chip for each recorded example, by its name."""
     header = trace.header
     prompt = gr.Textbox(
         header.prompt.text,
@@ -175,14 +170,12 @@ def build_prompt(trace: Trace) -> tuple[gr.Textbox, gr.Checkbox, gr.Radio]:
         placeholder="What should the models write about?",
     )
     with gr.Row(elem_classes="ez-chips"):
-        for name, text in EXAMPLES:
-            chip = gr.Button(name, size="sm", elem_classes="ez-chip-button")
-            chip.click(None, None, prompt, js=f"() => {text!r}", api_visibility="private", show_progress="hidden")
+        chips = {each.name: gr.Button(each.title, size="sm", elem_classes="ez-chip-button") for each in EXAMPLES}
     template = gr.Checkbox(
         True, label="Chat template", info="off: the models continue the raw text", elem_id="ez-template", elem_classes="ez-check"
     )
     mode = gr.Radio(list(MODES), value=header.config.mode, label="Mode", elem_id="ez-mode", elem_classes="ez-segments")
-    return prompt, template, mode
+    return prompt, template, mode, chips
 
 
 def build_gate(config: Config, prefix: str = "", lane: str = "") -> dict[str, Any]:

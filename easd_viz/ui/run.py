@@ -8,19 +8,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import gradio as gr
 
-from easd_viz import UserError, store, trace
+from easd_viz import UserError, examples, store, trace
+from easd_viz.examples import EXAMPLES
 from easd_viz.trace import Trace
 from easd_viz.ui import controls
 from easd_viz.ui.components import (
     KNOB_ORDER,
     Cards,
     Details,
+    Hint,
     Saver,
     Sharer,
     Status,
@@ -35,7 +36,7 @@ from easd_viz.ui.session import Kind, Session, Update, carry_out, end_words, pau
 from easd_viz.views.data import ViewModel, view_model
 
 STORE = "run"
-EXAMPLE = Path(__file__).resolve().parents[2] / "assets" / "examples" / "lighthouse.jsonl"
+JS_GREEDY_NOTE = "async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }"
 
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden"}
 LIGHT: dict[str, Any] = {**QUIET, "queue": False}
@@ -52,7 +53,17 @@ MODELS: dict[str, Any] = {
 @cache
 def example() -> ViewModel:
     """What first paint shows: a recorded run of the demo pair."""
-    return view_model(store.load(EXAMPLE))
+    return recorded(EXAMPLES[0].name)
+
+
+@cache
+def recorded(name: str) -> ViewModel:
+    return view_model(examples.load(name))
+
+
+def looked_at() -> list[dict[str, str]]:
+    """For the hint: what is said about a run of an example's prompt."""
+    return [{"prompt": each.prompt, "title": each.title, "look": each.look} for each in EXAMPLES]
 
 
 # ---- layout --------------------------------------------------------------------------------------------------
@@ -64,6 +75,8 @@ class Parts:
 
     session: gr.State
     controls: Controls
+    chips: dict[str, gr.Button]
+    """By the name of the recorded example that each one shows."""
     greedy_note: gr.HTML
     run: gr.Button
     step: gr.Button
@@ -92,6 +105,7 @@ def build() -> Parts:
         with gr.Column(elem_classes="ez-controls", min_width=0):
             left = _build_left()
         with gr.Column(elem_classes="ez-main", min_width=0):
+            Hint(store=STORE, examples=looked_at(), elem_id="ez-hint")
             Cards(store=STORE)
             text = TokenView(example().value, store=STORE, can_rerun=True, elem_id="ez-text", elem_classes="ez-text-slot")
             Details(store=STORE, elem_id="ez-details")
@@ -110,7 +124,7 @@ def build() -> Parts:
 def _build_left() -> dict[str, Any]:
     shown = example().trace
     config = shown.header.config
-    prompt, template, mode = controls.build_prompt(shown)
+    prompt, template, mode, chips = controls.build_prompt(shown)
     buttons = _build_buttons()
     gate = controls.build_gate(config)
     note = gr.HTML("", elem_classes="ez-greedy-note", apply_default_css=False)
@@ -121,7 +135,7 @@ def _build_left() -> dict[str, Any]:
         models = controls.build_models("demo")
     files = _build_files()
     knobs = Controls(prompt=prompt, chat_template=template, mode=mode, **gate, **sampling, **models)
-    return {"controls": knobs, "greedy_note": note, **buttons, **files}
+    return {"controls": knobs, "chips": chips, "greedy_note": note, **buttons, **files}
 
 
 def _build_buttons() -> dict[str, Any]:
@@ -159,13 +173,7 @@ def _wire_knobs(parts: Parts) -> None:
         event(None, knobs, None, js=js_knobs(STORE), **QUIET)
     noted = [parts.controls.mode, parts.controls.temperature, parts.controls.resample]
     for each in noted:
-        each.change(
-            None,
-            noted,
-            parts.greedy_note,
-            js="async (...knobs) => { await easd.ready; return easd.greedyNote(...knobs); }",
-            **QUIET,
-        )
+        each.change(None, noted, parts.greedy_note, js=JS_GREEDY_NOTE, **QUIET)
 
 
 def _wire_runs(parts: Parts) -> None:
@@ -187,6 +195,8 @@ def _wire_files(parts: Parts) -> None:
     parts.save_csv.click(save_csv, parts.session, parts.saver, **LIGHT)
     outputs = [parts.session, parts.text, parts.status, *parts.buttons, *parts.controls.components()]
     parts.open.upload(open_trace, [parts.session, parts.open], outputs, **LIGHT)
+    for name, chip in parts.chips.items():
+        chip.click(partial(show_example, name), parts.session, outputs, **LIGHT)
 
 
 # ---- handlers ------------------------------------------------------------------------------------------------
@@ -271,6 +281,15 @@ def said(error: Exception) -> str:
         return str(error)
     logging.getLogger(__name__).error("a run failed", exc_info=error)
     return f"The run failed: {type(error).__name__}: {error}"
+
+
+def show_example(name: str, session: Session | None) -> list[Any]:
+    session = of_visitor(session)
+    shown = recorded(name)
+    session.ask("idle", Update("idle", "A recorded example", end_words(shown.trace)[1]))
+    session.asked = None
+    session.trace, session.view = shown.trace, shown
+    return [*state_of(session, shown.value), *controls.settings_of(shown.trace)]
 
 
 def open_trace(session: Session | None, data: bytes) -> list[Any]:

@@ -56,7 +56,7 @@ def test_values_out_of_range_are_clamped_and_said(open_page):
 
 
 def test_an_example_with_its_selected_token(open_page, page):
-    token = page.locator("#ez-text .tok.gated.off").first
+    token = page.locator("#ez-text .ez-tokens .tok.gated.off").first
     token.click()
     key = token.get_attribute("data-key")
     url = share(page)

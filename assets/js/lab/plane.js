@@ -2,6 +2,7 @@
 // thresholds as lines that are dragged or moved by arrow keys.
 
 import { h, fixed, percent } from "../dom.js";
+import { imageButtons } from "../images.js";
 import { colour, lightColour, lightTint, themed } from "../palette.js";
 import { Plot } from "../plot.js";
 import { setKnob } from "./registry.js";
@@ -31,6 +32,7 @@ export class LabPlane {
     this.frame = h("div.ez-chart.ez-lab-plane");
     element.append(h("div.ez-head", {}, h("h2", {}, "Gate plane"), this.aside), this.frame);
     this.plot = new Plot(this.frame, "Gate plane: draft entropy against target entropy of every decided token that counts", skeleton.layout.height, () => this.#figure());
+    this.aside.parentElement.append(imageButtons(this.plot, "Gate plane"));
     this.handles = AXES.map((axis) => this.#handle(axis));
     this.frame.append(...this.handles);
     pool.subscribe(() => this.plot.redraw());
