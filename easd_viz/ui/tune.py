@@ -154,13 +154,13 @@ def _build_branches() -> dict[str, Any]:
         here = _button("Re-run from the selected token", "rerun-here")
         force = _button("Force the selected verdict the other way", "force")
         halt = _button("Stop", "stop", interactive=False)
-    with gr.Column(visible=False, elem_id="ez-tune-compare", min_width=0) as box:
+    with gr.Column(elem_id="ez-tune-compare", min_width=0):  # the style sheet hides it while there is no table
         words = gr.HTML("", apply_default_css=False)
         with gr.Row(elem_classes="ez-lab-pair", equal_height=False):
             parent = TokenView(store="tune-parent", heading="Parent", controls=False, elem_id="ez-tune-parent")
             branch = TokenView(store="tune-branch", heading="Branch", controls=False, elem_id="ez-tune-branch")
         table = gr.HTML("", apply_default_css=False)
-    return {"rerun": rerun, "rerun_here": here, "force": force, "halt": halt, "compared": [box, words, parent, branch, table]}
+    return {"rerun": rerun, "rerun_here": here, "force": force, "halt": halt, "compared": [words, parent, branch, table]}
 
 
 def _build_sweep() -> dict[str, Any]:

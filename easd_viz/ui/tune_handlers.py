@@ -22,8 +22,8 @@ from easd_viz.views import lab as views
 from easd_viz.views.data import view_model
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
-SHOWN = 10
-"""How many values ``show`` gives: the lab, list, text, pool, status, then the comparison's five."""
+SHOWN = 9
+"""How many values ``show`` gives: the lab, list, text, pool, status, then the comparison's four."""
 
 
 def of_visitor(lab: Lab | None) -> Lab:
@@ -44,11 +44,10 @@ def compare(lab: Lab) -> list[Any]:
     shown = None if lab.shown is None else lab.get(lab.shown)
     parent = None if shown is None else lab.parent(shown)
     if shown is None or parent is None:
-        return [gr.update(visible=False), *[gr.skip()] * 4]
+        return ["", gr.skip(), gr.skip(), ""]
     origin = shown.trace.header.parent
     fork = 0 if origin is None else origin.step
     return [
-        gr.update(visible=True),
         views.fork_html(parent.name, shown.name, shown.trace),
         {**view_model(parent.trace).value, "from": fork},
         {**view_model(shown.trace).value, "from": fork},

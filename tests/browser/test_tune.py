@@ -295,6 +295,11 @@ def test_a_branch_from_the_first_change_stands_beside_its_parent(page):
     compare = page.locator("#ez-tune-compare")
     expect(compare).to_contain_text(re.compile(rf"leaves Run at round {boundary['step']}: .*draft_threshold = 0.3"))
     expect(compare.locator(".ez-compare")).to_contain_text("gate rate")
+    for which, trace_of in (("parent", "Parent"), ("branch", "Branch")):
+        expect(compare.locator(f"#ez-tune-{which} h2").first).to_have_text(trace_of)
+    assert value_of(page, "easd.store('tune-parent').trace.head.parent") is None
+    assert value_of(page, "easd.store('tune-branch').trace.head.parent.step") == boundary["step"]
+    assert value_of(page, "easd.store('run').trace.head.parent") is None, "the comparison leaked into the Run tab"
     expect(compare.locator("#ez-tune-branch .ez-round").nth(boundary["step"])).to_be_visible()
     if boundary["step"]:
         expect(compare.locator("#ez-tune-branch .ez-round").first).to_be_hidden()
@@ -317,6 +322,7 @@ def test_a_verdict_is_forced_the_other_way(page):
 
 
 def test_a_branch_needs_a_change_or_a_token(tune):
+    expect(tune.locator("#ez-tune-compare")).to_be_hidden()
     tune.locator("#ez-tune-rerun").click()
     expect(tune.locator("#ez-tune-status")).to_contain_text("change no verdict")
     tune.locator("#ez-tune-force").click()
