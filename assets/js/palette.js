@@ -28,7 +28,7 @@ export function scaled(t) {
   const [r, g, b] = onScale(t);
   const linear = [r, g, b].map((c) => (c <= 10 ? c / 3294 : ((c / 255 + 0.055) / 1.055) ** 2.4));
   const luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-  return { background: `rgb(${r},${g},${b})`, ink: luminance > 0.179 ? "#14171c" : "#ffffff" };
+  return { background: `rgb(${r},${g},${b})`, ink: luminance > 0.179 ? "#000000" : "#ffffff" };
 }
 
 /** Plotly's form of the scale. */
