@@ -12,6 +12,9 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from easd_viz import store
 from easd_viz.examples import EXAMPLES, Example
