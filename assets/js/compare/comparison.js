@@ -22,7 +22,7 @@ export class Comparison {
     this.prompt = h("p.ez-prompt");
     this.grid = h("div.ez-lanes", {}, [...this.lanes.values()].map((lane) => lane.element));
     this.details = new Map(LETTERS.map((letter) => [letter, h("div", { hidden: letter !== "A" })]));
-    this.table = h("div.ez-table-box", { tabindex: 0, role: "region", "aria-label": "Metrics of every lane" });
+    this.table = h("div.ez-metrics-box", { tabindex: 0, role: "region", "aria-label": "Metrics of every lane" });
     element.append(
       h("div.ez-head", {}, h("h2", {}, "Where they part"), h("span.ez-aside", {}, "same prompt, same seed, same draws")),
       this.forks,

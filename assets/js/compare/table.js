@@ -13,7 +13,7 @@ function difference(cell) {
 /** @param table [{label, cells: [{text, counts, difference, sign}]}], lanes: [{letter, name}] */
 export function metricsTable(table, lanes) {
   return h(
-    "table.ez-table",
+    "table.ez-metrics",
     {},
     h("caption.ez-sr", {}, "Metrics of every lane, with the difference to lane A"),
     h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Metric"), lanes.map(({ letter, name }) => h("th", { scope: "col" }, badge(letter), " ", name)))),
