@@ -76,7 +76,7 @@ def test_whatever_a_link_says_the_settings_are_in_range_or_it_is_said(given_: di
         ({"gamma": "99"}, "gamma", 16, "gamma 99 is outside 1 to 16: 16 is set"),
         ({"gamma": "-3"}, "gamma", 1, "1 is set"),
         ({"tau_draft": "inf"}, "draft_threshold", 8, "outside 0 to 8"),
-        ({"tau_draft": "nan"}, "draft_threshold", 2.0, "not understood"),
+        ({"tau_draft": "nan"}, "draft_threshold", Config().draft_threshold, "not understood"),
         ({"temperature": "0.001"}, "temperature", 0, "greedy"),
         ({"k": "3.5"}, "k", 10, "not understood"),
         ({"mode": "easd<script>"}, "mode", "easd", "not understood"),

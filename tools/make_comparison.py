@@ -23,7 +23,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "assets" / "comparison"
 PROMPT = "Tell me a short story about a lighthouse keeper and a lost boat."
 EASD = Config(gamma=2, max_new_tokens=64)
 FORK = range(10, 31)
-"""Where the gate should first fire, in tokens of the text: late enough to have read a line, early enough to be seen."""
+"""Where the gate should first change the text, in tokens of the text: late enough to have read a line, early enough to be seen."""
 
 
 def lanes(seed: int) -> Mapping[str, Config]:
@@ -32,20 +32,23 @@ def lanes(seed: int) -> Mapping[str, Config]:
     return {"a": replace(easd, mode="sd"), "b": easd, "c": replace(easd, mode="target")}
 
 
-def first_gated(trace: Trace) -> int | None:
-    """How many tokens the text has before the first gated one; None: the gate never fired."""
+def first_fork(trace: Trace) -> int | None:
+    """How many tokens the text has before the first gated token that another one replaced; None: there is none."""
     start = len(trace.header.prompt.token_ids)
-    gated = [t.position - start for step in trace.steps for t in step.drafted if t.outcome == "gated"]
-    return gated[0] if gated else None
+    for step in trace.steps:
+        for token in step.on_path:
+            if token.outcome == "gated" and step.emitted is not None and step.emitted.token_id != token.token_id:
+                return token.position - start
+    return None
 
 
 def good_seed(pair: Pair, prompt: Prompt) -> int:
-    """The first seed under which the gate first fires within ``FORK``."""
+    """The first seed under which the gate first changes the text within ``FORK``."""
     for seed in range(50):
         *_, trace = record(pair, prompt, replace(EASD, seed=seed, max_new_tokens=FORK.stop))
-        if first_gated(trace) in FORK:
+        if first_fork(trace) in FORK:
             return seed
-    raise RuntimeError(f"under none of 50 seeds does the gate first fire at a token in {FORK}; choose other thresholds")
+    raise RuntimeError(f"under none of 50 seeds does the gate first change a token in {FORK}; choose other thresholds")
 
 
 def main() -> None:

@@ -106,7 +106,7 @@ def test_a_real_click_on_a_cell_of_the_rounds_selects_its_token(page):
 
 @pytest.mark.pair
 def test_zoom_and_selection_live_through_a_run(page):
-    start(page, "Tell me about the sea.", tokens=60)
+    start(page, "Tell me about the sea.", tokens=400)
     wait_for_rounds(page, 2)
     key = value_of(page, f"{STORE}.entries[0].key")
     page.evaluate(f"{STORE}.select('{key}')")
