@@ -23,7 +23,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "assets" / "comparison"
 PROMPT = "Tell me a short story about a lighthouse keeper and a lost boat."
 EASD = Config(gamma=2, max_new_tokens=64)
 FORK = range(10, 31)
-"""Where the gate should first change the text, in tokens of the text: late enough to have read a line, early enough to be seen."""
+"""Where the gate should first change the text, in tokens: late enough to have read a line, early enough to be seen."""
 
 
 def lanes(seed: int) -> Mapping[str, Config]:
