@@ -1,9 +1,10 @@
 // The gate plane of all traces that count: a mark per decided token, marginal histograms, the share of each quadrant, and the two
 // thresholds as lines that are dragged or moved by arrow keys.
 
-import { h, fixed, percent } from "../dom.js";
-import { imageButtons } from "../images.js";
-import { colour, lightColour, lightTint, themed } from "../palette.js";
+import { h, fixed, percent, visibleText } from "../dom.js";
+import { plain } from "../charts/chart.js";
+import { restylePoints } from "../charts/points.js";
+import { colour, isDark, themed } from "../palette.js";
 import { Plot } from "../plot.js";
 import { setKnob } from "./registry.js";
 
@@ -12,18 +13,25 @@ const STEP = 0.05; // nats
 const HIGHEST = 8; // as the sliders
 const BIN = 0.25; // nats
 
-const MARKS = [
-  ["r", "rejected", "x"],
-  ["a", "accepted", "circle"],
-  ["g", "gated", "diamond"],
-];
+const LOOKS = {
+  r: { name: "rejected", symbol: "x", size: 6, opacity: 0.5 },
+  a: { name: "accepted", symbol: "circle", size: 6, opacity: 0.6 },
+  g: { name: "gated", symbol: "diamond", size: 8, opacity: 0.95 },
+};
 const AXES = [
   { name: "draft_threshold", id: "ez-tune-draft-threshold", axis: "xaxis", label: "τ draft", side: "x" },
   { name: "target_threshold", id: "ez-tune-target-threshold", axis: "yaxis", label: "τ target", side: "y" },
 ];
+const QUADRANTS = [
+  ["target", "target only"],
+  ["both", "both unsure"],
+  ["neither", "neither"],
+  ["draft", "draft only"],
+];
 
 export class LabPlane {
-  #dragging = null;
+  #points = null; // where the marks lie: no knob moves them
+  #drawn = null; // {frame, marker} as plotly drew them, or as they were restyled since
 
   constructor(element, pool, skeleton) {
     this.pool = pool;
@@ -32,60 +40,92 @@ export class LabPlane {
     this.frame = h("div.ez-chart.ez-lab-plane");
     element.append(h("div.ez-head", {}, h("h2", {}, "Gate plane"), this.aside), this.frame);
     this.plot = new Plot(this.frame, "Gate plane: draft entropy against target entropy of every decided token that counts", skeleton.layout.height, () => this.#figure());
-    this.aside.parentElement.append(imageButtons(this.plot, "Gate plane"));
+    this.region = h("div.ez-region", { "aria-hidden": "true" });
+    this.quadrants = QUADRANTS.map(() => h("span"));
+    this.inside = h("div.ez-inside", { hidden: true }, this.region, h("div.ez-quadrants", {}, this.quadrants));
     this.handles = AXES.map((axis) => this.#handle(axis));
-    this.frame.append(...this.handles);
+    this.frame.append(this.inside, ...this.handles);
     pool.subscribe(() => this.plot.redraw());
-    new ResizeObserver(() => this.#place()).observe(this.frame);
+    new ResizeObserver(() => this.#resized()).observe(this.frame);
     this.plot.redraw();
+  }
+
+  /** Plotly draws anew by itself, from what it knew. */
+  #resized() {
+    this.#drawn = null;
+    this.plot.redraw();
+    this.#place();
   }
 
   // ---- what is drawn --------------------------------------------------------------------------------------------
 
+  /** Null where a restyling of the marks was enough: plotly takes a tenth of a second to draw a thousand. */
   #figure() {
+    const { gate, sums, version } = this.pool;
     const layout = structuredClone(this.skeleton.layout);
     layout.uirevision = "lab";
-    layout.shapes = [];
-    layout.annotations = [];
-    const { traces, gate, sums } = this.pool;
-    if (!gate || !sums.n) return { data: [], layout: themed(layout) };
+    if (!gate || !sums.n) {
+      this.#drawn = null;
+      this.inside.hidden = true;
+      for (const handle of this.handles) handle.hidden = true;
+      return { data: [], layout: themed(layout) };
+    }
+    if (this.#points?.version !== version) this.#points = this.#collect();
+    const marker = this.#marker();
+    const frame = `${version} ${isDark()}`;
+    const restyled = this.#drawn?.frame === frame && restylePoints(this.plot.plot, 0, this.#drawn.marker, marker);
+    this.#drawn = { frame, marker };
+    this.#shares();
+    if (restyled) {
+      this.#place();
+      return null;
+    }
+    requestAnimationFrame(() => setTimeout(() => this.#place()));
+    return this.#whole(layout, marker);
+  }
+
+  #collect() {
+    const { traces, sums, version } = this.pool;
     const every = Math.max(1, Math.ceil(sums.n / MOST));
-    this.aside.textContent = every > 1 ? `every ${every}th of ${sums.n.toLocaleString("en")} tokens` : "";
-    const ends = { x: 1, y: 1 };
-    const marks = MARKS.map(() => ({ x: [], y: [] }));
-    const bins = { x: [], y: [] };
+    const points = { version, every, x: [], y: [], text: [], of: [], ends: { x: 1, y: 1 }, bins: { x: [], y: [] } };
     let seen = 0;
     for (const trace of traces) {
       for (let i = 0; i < trace.n; i++) {
         const at = { x: trace.draft_entropy[i], y: trace.target_entropy[i] };
         for (const side of ["x", "y"]) {
-          ends[side] = Math.max(ends[side], at[side]);
+          points.ends[side] = Math.max(points.ends[side], at[side]);
           const bin = Math.floor(at[side] / BIN);
-          bins[side][bin] = (bins[side][bin] ?? 0) + 1;
+          points.bins[side][bin] = (points.bins[side][bin] ?? 0) + 1;
         }
         if (seen++ % every) continue;
-        const here = marks[MARKS.findIndex(([letter]) => letter === trace.now[i])];
-        here.x.push(at.x);
-        here.y.push(at.y);
+        points.x.push(at.x);
+        points.y.push(at.y);
+        points.of.push([trace, i]);
+        points.text.push(plain(visibleText({ text: trace.text[i], bytes: trace.bytes[i] })));
       }
     }
-    layout.xaxis.range = [0, 1.06 * ends.x];
-    layout.yaxis.range = [0, 1.06 * ends.y];
-    this.#region(layout, gate);
-    requestAnimationFrame(() => setTimeout(() => this.#place()));
-    return { data: [...marks.map((here, m) => this.#marks(here, MARKS[m])), this.#histogram(bins.x, "x"), this.#histogram(bins.y, "y")], layout: themed(layout) };
+    this.aside.textContent = every > 1 ? `1 in ${every} of ${sums.n.toLocaleString("en")} tokens` : "";
+    return points;
   }
 
-  #marks({ x, y }, [, outcome, symbol]) {
+  #marker() {
+    const inks = Object.fromEntries(Object.entries(LOOKS).map(([letter, { name }]) => [letter, colour(name)]));
+    const now = this.#points.of.map(([trace, i]) => trace.now[i]);
     return {
-      type: "scatter",
-      mode: "markers",
-      name: outcome,
-      x,
-      y,
-      hovertemplate: `${outcome}<br>H draft %{x:.2f}, H target %{y:.2f}<extra></extra>`,
-      marker: { symbol, size: outcome === "gated" ? 7 : 5, opacity: outcome === "gated" ? 0.9 : 0.5, color: colour(outcome) },
+      symbol: now.map((v) => LOOKS[v].symbol),
+      size: now.map((v) => LOOKS[v].size),
+      opacity: now.map((v) => LOOKS[v].opacity),
+      color: now.map((v) => inks[v]),
+      line: { width: 0 },
     };
+  }
+
+  #whole(layout, marker) {
+    const { x, y, text, ends, bins } = this.#points;
+    layout.xaxis.range = [0, 1.06 * ends.x];
+    layout.yaxis.range = [0, 1.06 * ends.y];
+    const marks = { type: "scatter", mode: "markers", x, y, text, marker, hovertemplate: "<b>%{text}</b><br>H draft %{x:.2f}, H target %{y:.2f}<extra></extra>" };
+    return { data: [marks, this.#histogram(bins.x, "x"), this.#histogram(bins.y, "y")], layout: themed(layout) };
   }
 
   #histogram(bins, side) {
@@ -95,16 +135,9 @@ export class LabPlane {
     return { type: "bar", ...share, width: 0.92 * BIN, marker: { color: colour("edge") }, hovertemplate: "%{" + side + ":.2f} nats: %{" + (side === "x" ? "y" : "x") + "} tokens<extra></extra>" };
   }
 
-  #region(layout, gate) {
-    const right = layout.xaxis.range[1];
-    const high = layout.yaxis.range[1];
-    const { draft_threshold: left, target_threshold: low } = gate;
-    if (left < right && low < high) {
-      layout.shapes.push({ type: "rect", layer: "below", x0: left, x1: right, y0: low, y1: high, line: { width: 0 }, fillcolor: lightTint("gated", 0.1) });
-    }
+  #shares() {
     const shares = this.pool.quadrants();
-    const corner = (name, x, y, words) => ({ x, y, xref: "x domain", yref: "y domain", xanchor: x ? "right" : "left", yanchor: y ? "top" : "bottom", showarrow: false, text: `<b>${percent(shares[name])}</b> ${words}`, font: { size: 11, color: lightColour("mute") }, bgcolor: "rgba(0,0,0,0)" });
-    layout.annotations.push(corner("both", 1, 1, "both unsure"), corner("target", 0, 1, "target only"), corner("draft", 1, 0, "draft only"), corner("neither", 0, 0, "neither"));
+    QUADRANTS.forEach(([name, words], i) => this.quadrants[i].replaceChildren(h("b", {}, percent(shares[name])), ` ${words}`));
   }
 
   // ---- the two lines --------------------------------------------------------------------------------------------
@@ -134,6 +167,11 @@ export class LabPlane {
     const { gate } = this.pool;
     if (!full?.xaxis || !gate) return;
     const box = { left: full.xaxis._offset, width: full.xaxis._length, top: full.yaxis._offset, height: full.yaxis._length };
+    this.inside.hidden = false;
+    for (const [name, px] of Object.entries(box)) this.inside.style[name] = `${px}px`;
+    const left = full.xaxis.l2p(Math.min(gate.draft_threshold, full.xaxis.range[1]));
+    this.region.style.left = `${left}px`;
+    this.region.style.bottom = `${box.height - full.yaxis.l2p(Math.min(gate.target_threshold, full.yaxis.range[1]))}px`;
     AXES.forEach((axis, i) => {
       const handle = this.handles[i];
       const value = gate[axis.name];

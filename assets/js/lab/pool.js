@@ -12,6 +12,7 @@ export class Pool {
 
   constructor() {
     this.traces = [];
+    this.version = 0; // counts sets of traces
     this.gate = null;
     this.listeners = new Set();
     this.sums = { ...NO_TOKENS };
@@ -22,6 +23,7 @@ export class Pool {
     const before = this.#parsed;
     this.#parsed = new Map(records.map((json) => [json, before.get(json) ?? read(json)]));
     this.traces = [...this.#parsed.values()];
+    this.version += 1;
     this.judge();
   }
 
