@@ -2,6 +2,8 @@
 
 import { h } from "./dom.js";
 
+const ON_ITS_WAY_MS = 5000;
+
 export class Sharer {
   constructor(element, store, props, watch) {
     this.store = store;
@@ -30,12 +32,12 @@ export class Sharer {
     this.says.textContent = `${words}${copied ? ", on the clipboard" : ". Copy it from here"}`;
   }
 
-  /** The token may come with a trace that is still on its way to the store. */
+  /** The trace is there already, where the page shows the same example anyway; or it is still on its way, for a moment. */
   #select(key) {
-    const stop = this.store.subscribe(() => {
-      if (!this.store.find(key)) return;
-      this.store.select(key);
-      requestAnimationFrame(() => stop());
-    });
+    const { store } = this;
+    const take = () => store.find(key) && store.select(key);
+    take();
+    const stop = store.subscribe((what) => what.has("trace") && take());
+    setTimeout(stop, ON_ITS_WAY_MS);
   }
 }
