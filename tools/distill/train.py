@@ -173,8 +173,8 @@ class _Trainer:
     def __init__(self, run: Path, out: Path, target: Any, settings: Settings, always: Sequence[int], team: Team) -> None:
         self.out, self.settings, self.target, self.team = out, settings, target, team
         state = self._read_state()
-        self.library = _Library(run, settings, state["epochs"] if state else [], team)
-        training = self.library.of(0)
+        self.shelf = _Library(run, settings, state["epochs"] if state else [], team)
+        training = self.shelf.of(0)
         self.positions = sum(len(e.hidden) for e in training)
         batches = batching.epoch(training, settings.tokens, settings.seed, 0)
         self.usual = self.positions / max(1, len(batches)) * team.size  # positions of a step, on average
@@ -223,7 +223,7 @@ class _Trainer:
         state = {
             "settings": _plain(self.settings),
             "head_ids": self.head_ids,
-            "epochs": self.library.epochs,
+            "epochs": self.shelf.epochs,
             "draft": self.draft.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "averaged": self.averaged,
@@ -238,7 +238,7 @@ class _Trainer:
     def batches(self) -> Iterator[tuple[int, batching.Batch]]:
         """(epoch, batch) from the present step to the last; each member of the team has every so many-th batch."""
         size = self.team.size
-        stream = batching.stream(self.library.of, self.settings.tokens, self.settings.seed, self.step * size)
+        stream = batching.stream(self.shelf.of, self.settings.tokens, self.settings.seed, self.step * size)
         while not self.total or self.step < self.total:
             yield [next(stream) for _ in range(size)][self.team.rank]
 
@@ -282,7 +282,7 @@ class _Trainer:
     def held_out(self) -> tuple[float, int]:
         """(mean overlap, positions) on the conversations kept apart."""
         with self.finished() as draft:
-            return beta(draft, self.library.held_out(), self.target, self.settings.temperature)
+            return beta(draft, self.shelf.held_out(), self.target, self.settings.temperature)
 
     def start_event(self) -> dict[str, Any]:
         """What the log says when a run starts or goes on."""
@@ -290,7 +290,7 @@ class _Trainer:
             "event": "start",
             "step": self.step,
             "settings": _plain(self.settings),
-            "shards": len(self.library.epochs[0]),
+            "shards": len(self.shelf.epochs[0]),
             "positions": self.positions,
             "threads": torch.get_num_threads() * self.team.size,
             "device": str(self.target.device),
@@ -355,7 +355,7 @@ def train(
         step = trainer.step
         if time.time() - course.at > log_seconds or step == trainer.total:
             per_second = round(team.size * course.positions / max(1e-9, time.time() - course.at), 1)
-            progress = {"step": step, "total": trainer.total, "epoch": epoch, "shards": len(trainer.library.epochs[epoch])}
+            progress = {"step": step, "total": trainer.total, "epoch": epoch, "shards": len(trainer.shelf.epochs[epoch])}
             note(event="progress", **progress, spent=round(trainer.spent, 1), per_second=per_second, **course.shown())
             bar.set_postfix(course.shown(), refresh=False)
             course = _Course()
