@@ -30,8 +30,9 @@ MALLOC = {
 
 
 def load_target(name: str, dtype: Any = None) -> tuple[Any, Any]:
-    """The target and its tokenizer, bf16 (CPU and GPU alike) on the best device there is; ``demo`` is the demo pair's."""
+    """The target and its tokenizer on the best device there is; ``demo`` is the demo pair's. ``dtype``: the fastest there."""
     import torch
+    from distill.precision import fast_dtype
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     if name == "demo":
@@ -40,7 +41,7 @@ def load_target(name: str, dtype: Any = None) -> tuple[Any, Any]:
 
         name = str(target_folder(lambda progress: None))
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or torch.bfloat16).eval().to(device)
+    model = AutoModelForCausalLM.from_pretrained(name, dtype=dtype or fast_dtype(device)).eval().to(device)
     return model.requires_grad_(False), AutoTokenizer.from_pretrained(name)
 
 

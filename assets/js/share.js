@@ -12,6 +12,7 @@ export class Sharer {
     this.box = h("div.ez-shared", { hidden: true }, this.says, this.field);
     element.append(this.box);
     watch("value", () => this.#take(props.value));
+    this.#take(props.value); // what came before this module had loaded
   }
 
   /** {query, words, select, nonce} */

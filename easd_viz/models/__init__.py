@@ -134,7 +134,7 @@ def load_pair(
 
 def _load(spec: PairSpec, dtype: str, device: str, on_progress: OnProgress) -> Pair:
     """Names to files, files to checks, and only then the weights."""
-    from easd_viz.models import checks, load, sources
+    from easd_viz.models import checks, linear, load, sources
 
     target_source, draft_source = _find_target(spec.target, on_progress), _find_draft(spec.draft, on_progress)
     borrows = draft_source.repository is None and load.borrows_embedding(draft_source.folder)
@@ -157,6 +157,7 @@ def _load(spec: PairSpec, dtype: str, device: str, on_progress: OnProgress) -> P
         draft = load.load_borrowing_draft(draft_source, draft_config, target)
     else:
         draft = load.load_model(draft_source, draft_config, dtype=dtype, device=device)
+    linear.pack_linears(target.network, draft.network)
     return Pair(
         id=spec.id,
         draft=draft,

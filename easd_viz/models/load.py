@@ -154,7 +154,6 @@ def reduced_head(head_ids: Tensor, head_rows: Tensor | None, full: Tensor) -> An
     ``head_rows``: [m, width] trained rows, or None for the rows of ``full`` [vocab, width].
     """
     import torch
-    from torch.nn import functional
 
     class ReducedHead(torch.nn.Module):
         def __init__(self) -> None:
@@ -162,11 +161,12 @@ def reduced_head(head_ids: Tensor, head_rows: Tensor | None, full: Tensor) -> An
             ids = head_ids.to(device=full.device, dtype=torch.int64)
             rows = full.detach()[ids] if head_rows is None else head_rows.to(full)
             self.register_buffer("ids", ids)
-            self.weight = torch.nn.Parameter(rows.contiguous(), requires_grad=False)
+            self.covered = torch.nn.Linear(rows.shape[1], rows.shape[0], bias=False, device="meta")
+            self.covered.weight = torch.nn.Parameter(rows.contiguous(), requires_grad=False)
 
         def forward(self, hidden: Tensor) -> Tensor:
             logits = hidden.new_full((*hidden.shape[:-1], full.shape[0]), OUTSIDE_HEAD)
-            return logits.index_copy_(-1, self.ids, functional.linear(hidden, self.weight))  # type: ignore[arg-type]
+            return logits.index_copy_(-1, self.ids, self.covered(hidden))  # type: ignore[arg-type]
 
     return ReducedHead()
 

@@ -13,6 +13,7 @@ from safetensors import safe_open
 from distill.batches import Example, collate, group, read
 from distill.data import render, write_shard
 from distill.draft import UNCOVERED, Draft
+from distill.precision import autocast, fast_dtype
 from distill.prompts import Prompt
 from distill.sampler import Conversation, LeanLlama, sample
 
@@ -28,18 +29,18 @@ def overlaps(draft: Draft, examples: Sequence[Example], target: Any, temperature
     """Per conversation: sum min(p, q) at each sampled position, over the full vocabulary, [sampled] float32."""
     tokens = 4096  # padded tokens per batch
     device = draft.head.device
-    head = target.lm_head.weight.detach().to(torch.bfloat16)
+    head = target.lm_head.weight.detach().to(fast_dtype(device))
     order = sorted(range(len(examples)), key=lambda i: len(examples[i].tokens))
     found: dict[int, torch.Tensor] = {}
     for part in group([examples[i] for i in order], tokens):
         batch = collate(part)
-        with torch.autocast(device.type, torch.bfloat16):
+        with autocast(device):
             hidden = draft.hidden(batch.ids.to(device)).flatten(0, 1)[batch.where.to(device)]
             values = []
             for start in range(0, len(hidden), CHUNK):
                 rows = slice(start, start + CHUNK)
                 logits = draft.scatter(draft.logits(hidden[rows]).float(), UNCOVERED)
-                target_logits = torch.nn.functional.linear(batch.target_hidden[rows].to(device), head).float()
+                target_logits = torch.nn.functional.linear(batch.target_hidden[rows].to(device, head.dtype), head).float()
                 draft_probs = (logits / temperature).softmax(dim=-1)
                 target_probs = (target_logits / temperature).softmax(dim=-1)
                 values.append(torch.minimum(draft_probs, target_probs).sum(dim=-1))

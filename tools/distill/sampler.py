@@ -78,7 +78,7 @@ class LeanLlama:
 
     def _linear(self, weight: torch.Tensor) -> Callable[[torch.Tensor], torch.Tensor]:
         weight = weight.detach().contiguous()
-        if self.pack and self.dtype is torch.bfloat16:
+        if self.pack:
             packed = torch.ops.mkldnn._reorder_linear_weight(weight, 128)
             return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], "")
         return lambda x: F.linear(x, weight)

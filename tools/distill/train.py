@@ -19,6 +19,7 @@ from distill.data import log, shard_paths
 from distill.draft import Draft, from_target, join, load, save
 from distill.measure import beta
 from distill.parallel import Team
+from distill.precision import autocast, fast_dtype
 
 STATE_NAME = "state.pt"
 MASS_POSITIONS = 30_000
@@ -100,12 +101,13 @@ def mix(progress: float, settings: Settings) -> float:
 def loss_of(draft: Draft, batch: batching.Batch, overlap_weight: float, settings: Settings) -> tuple[torch.Tensor, torch.Tensor]:
     """(loss, mean overlap over the covered ids), both summed over positions: scalars."""
     hidden = draft.hidden(batch.ids).flatten(0, 1)[batch.where]  # [positions, hidden]
-    rows = draft.head.detach().to(batch.target_hidden.dtype)
+    target_hidden = batch.target_hidden.to(fast_dtype(hidden.device))
+    rows = draft.head.detach().to(target_hidden.dtype)
     if draft.head.requires_grad:
         embedding = draft.embedding[0]
         rows = (embedding if draft.head_ids is None else embedding[draft.head_ids]).to(rows.dtype)
     with torch.no_grad():
-        target_logits = torch.nn.functional.linear(batch.target_hidden, rows).float()
+        target_logits = torch.nn.functional.linear(target_hidden, rows).float()
         target_probs = target_logits.div_(settings.temperature).softmax(dim=-1)  # [positions, covered]
     log_draft = (draft.logits(hidden).float() / settings.temperature).log_softmax(dim=-1)
     loss = hidden.new_zeros((), dtype=torch.float32)
@@ -249,7 +251,7 @@ class _Trainer:
             group["lr"] = rate_at(self.step, self.total or self.settings.warmup + 1, self.settings)
         batch = batching.Batch(batch.ids.to(device), batch.where.to(device), batch.target_hidden.to(device))
         weight = mix(self.step / self.total if self.total else 0.0, self.settings)
-        with torch.autocast(device.type, torch.bfloat16):
+        with autocast(device):
             loss, overlap = loss_of(self.draft, batch, weight, self.settings)
         torch.autograd.backward(loss / self.usual)
         self.team.add_gradients(self.trained)
