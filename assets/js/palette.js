@@ -34,6 +34,15 @@ export function scaled(t) {
 /** Plotly's form of the scale. */
 export const COLORSCALE = scale.map((hex, i) => [i / (scale.length - 1), hex]);
 
+/** In the present theme's colours, see-through. */
+export const tint = (name, alpha) => `rgba(${rgb(colour(name)).join(",")},${alpha})`;
+
+/** A colour as it looks over the present theme’s ground at this opacity. */
+export function faint(hex, opacity) {
+  const ground = rgb(colour("bg"));
+  return `rgb(${rgb(hex).map((c, i) => Math.round(ground[i] + (c - ground[i]) * opacity))})`;
+}
+
 const watchers = new Set();
 
 /** Call `draw` whenever the theme changes. */

@@ -7,6 +7,8 @@ import { onTheme, themed } from "./palette.js";
 const Plotly = window.Plotly; // kept: gr.Plot, should a page use it, puts its own over the global
 const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "autosize" };
 
+const CALM_MS = 400;
+
 const onScreen = new IntersectionObserver((seen) => {
   for (const { target, isIntersecting } of seen) {
     target.easdPlot.visible = isIntersecting;
@@ -17,6 +19,8 @@ const onScreen = new IntersectionObserver((seen) => {
 export class Plot {
   #dirty = true;
   #drawing = false;
+  #calm = null; // the timer of the draw that follows restyling
+  #connected = false;
   onRelayout = null; // called after the visitor, or a script, moved an axis
 
   /**
@@ -41,9 +45,18 @@ export class Plot {
     if (this.visible) this.settle();
   }
 
+  /** `restyle()` changes what is drawn in place, or returns false where it can't. Plotly draws it all once no more of them follow. */
+  restyled(restyle) {
+    this.#dirty ||= this.#drawing || !this.visible || !this.#connected || !restyle();
+    if (this.#dirty) return this.redraw();
+    clearTimeout(this.#calm);
+    this.#calm = setTimeout(() => this.redraw(), CALM_MS);
+  }
+
   /** Draw if something changed. A draw that is asked for during another one follows it. */
   async settle() {
     if (!this.#dirty || this.#drawing || !this.plot.clientWidth) return;
+    clearTimeout(this.#calm);
     const figure = this.make();
     this.#dirty = false;
     if (!figure) return;
@@ -58,12 +71,15 @@ export class Plot {
     if (this.#dirty) this.settle();
   }
 
+  /** Parts of the layout, at once. */
+  relayout(change) {
+    Plotly.relayout(this.plot, change);
+  }
+
   /** A draw is wanted or under way. */
   get busy() {
     return this.#drawing || (this.#dirty && this.visible);
   }
-
-  #connected = false;
 
   #connect() {
     if (this.#connected) return;

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -16,8 +15,7 @@ from ensure_chromium import find
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.engine import RUNS, Line
-from easd_viz import store
-from easd_viz.trace import Config, Trace
+from easd_viz.trace import Config, Trace, dumps
 from tests.synthetic import make_trace
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,16 +77,15 @@ def first_paint(browser: Browser) -> Line:
 
 def thousand_tokens() -> Trace:
     """A made-up run of at least 1,000 emitted tokens."""
-    return make_trace(7, 520, 4, Config(seed=7, draft_threshold=2.0, target_threshold=1.0, overlap_threshold=0.2))
+    return make_trace(7, 700, 4, Config(seed=7, draft_threshold=2.0, target_threshold=1.0, overlap_threshold=0.2))
 
 
 def slider_move(page: Page) -> Line:
     trace = thousand_tokens()
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "thousand.jsonl"
-        store.save(trace, path)
-        page.locator("#ez-open input[type=file]").set_input_files(path)
-        page.wait_for_function(f"easd.store('run').trace.rounds.length === {len(trace.steps)}")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Open a trace").click()
+    chooser.value.set_files({"name": "thousand.jsonl", "mimeType": "application/jsonl", "buffer": dumps(trace)})
+    page.wait_for_function(f"easd.store('run').trace.rounds.length === {len(trace.steps)}")
     page.wait_for_function("easd.store('run').pending.size === 0")
     spans = [page.evaluate(MOVE, 0.5 + 0.25 * i) for i in range(2 * RUNS)]
     detail = f"worst {max(spans):.0f} ms; {len(trace.token_ids)} tokens, {len(trace.steps)} rounds; text, cards and all charts"

@@ -1,14 +1,17 @@
 // Along the text: both entropies with their thresholds and marks, one x position per token of the text.
 
 import { fixed, h, visibleText } from "../dom.js";
-import { colour, lightColour } from "../palette.js";
+import { colour, lightColour, tint } from "../palette.js";
 import { TraceChart, Zoom, plain } from "./chart.js";
 
 const MANY = 300; // positions above which the lines lose their dots
 
+const SIZES = { rejected: 6, gated: 8 }; // of the marks; others are not seen
+
 export class Along extends TraceChart {
   static hears = ["trace", "steps", "gate", "select"];
   #lines = { key: null };
+  #shown = null; // the marks' looks as they are drawn
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, {
@@ -23,16 +26,18 @@ export class Along extends TraceChart {
   data(layout) {
     const { store } = this;
     const place = placeOf(store);
-    this.#thresholds(layout);
-    selection(layout, store, place);
+    this.lines(layout);
     // The very same arrays as long as no token came: plotly then leaves the lines as they are.
     const key = `${store.generation}/${store.entries.length}`;
     if (this.#lines.key !== key) {
       const path = this.#path();
       const decided = path.filter((e) => e.drafted && e.token.target_top);
       const marks = { entries: decided, x: decided.map(place), y: decided.map((e) => e.token.target_entropy), customdata: decided.map((e) => e.key), text: decided.map((e) => plain(visibleText(e.token))) };
-      this.#lines = { key, draft: this.#line("draft_entropy", path, place), target: this.#line("target_entropy", path, place), marks };
+      const top = 1.06 * path.reduce((most, { token }) => Math.max(most, token.draft_entropy ?? 0, token.target_entropy ?? 0), 1);
+      this.#lines = { key, top, draft: this.#line("draft_entropy", path, place), target: this.#line("target_entropy", path, place), marks };
     }
+    layout.yaxis.range = [0, this.#lines.top]; // fixed: a threshold's line is then moved without a look at the data
+    this.#legend();
     Zoom.of(store).apply(layout, this.#lines.target.x.at(-1) ?? this.#lines.draft.x.at(-1) ?? 0, store.generation);
     const mode = this.#lines.draft.x.length > MANY ? "lines" : "lines+markers";
     return [
@@ -40,6 +45,14 @@ export class Along extends TraceChart {
       this.#drawn(this.#lines.target, "H target", "residual", "solid", mode),
       this.#marks(),
     ];
+  }
+
+  restyle() {
+    const before = this.#shown;
+    if (before?.entries !== this.#lines.marks?.entries) return false;
+    this.#legend();
+    this.#shown = this.#looks(before.entries);
+    return this.restyleMarks(2, before, this.#shown);
   }
 
   /** One token per position: the one that was decided on there, or what was emitted where there was no draft. */
@@ -80,23 +93,30 @@ export class Along extends TraceChart {
   /** Every decided token has a mark, unseen where it was accepted: a knob then only restyles them. */
   #marks() {
     const { entries, ...points } = this.#lines.marks;
-    const ink = { rejected: colour("rejected"), gated: colour("gated") };
+    this.#shown = this.#looks(entries);
+    const { symbol, size, color } = this.#shown;
     return {
       ...points,
       type: "scatter",
       mode: "markers",
       hoverinfo: "skip", // the line under it says the same
-      marker: {
-        size: 6,
-        symbol: entries.map((e) => (e.outcome === "gated" ? "diamond" : "x-thin")),
-        color: entries.map((e) => ink[e.outcome] ?? ink.rejected),
-        opacity: entries.map((e) => (e.outcome === "accepted" || e.outcome === "discarded" ? 0 : e.region === "counterfactual" ? 0.25 : e.outcome === "gated" ? 1 : 0.8)),
-        line: { width: entries.map((e) => (e.outcome === "gated" ? 4 : 1.3)), color: entries.map((e) => ink[e.outcome] ?? ink.rejected) },
-      },
+      marker: { symbol, size, color, line: { width: 0 } },
     };
   }
 
-  #thresholds(layout) {
+  #looks(entries) {
+    const full = { rejected: tint("rejected", 0.8), gated: tint("gated", 1) };
+    const faint = { rejected: tint("rejected", 0.25), gated: tint("gated", 0.25) };
+    return {
+      entries,
+      symbol: entries.map((e) => (e.outcome === "gated" ? "diamond" : "x")),
+      size: entries.map((e) => SIZES[e.outcome] ?? 0),
+      color: entries.map((e) => (e.region === "counterfactual" ? faint : full)[e.outcome] ?? full.rejected),
+    };
+  }
+
+  /** The thresholds, and a frame around the selected token. */
+  lines(layout) {
     const { gate } = this.store;
     for (const [value, tone, dash] of [
       [gate.draft_threshold, "bonus", "dot"],
@@ -105,6 +125,11 @@ export class Along extends TraceChart {
       if (value === Infinity) continue;
       layout.shapes.push({ type: "line", xref: "paper", x0: 0, x1: 1, yref: "y", y0: value, y1: value, line: { color: lightColour(tone), width: 1, dash } });
     }
+    selection(layout, this.store, placeOf(this.store));
+  }
+
+  #legend() {
+    const { gate } = this.store;
     const limit = (value) => (value === Infinity ? "closed" : fixed(value, 2));
     this.aside.replaceChildren(
       h("span.ez-key.bonus", {}, `┄ H draft, τ ${limit(gate.draft_threshold)}`),

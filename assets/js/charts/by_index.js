@@ -6,6 +6,7 @@ import { TraceChart } from "./chart.js";
 
 export class ByIndex extends TraceChart {
   static hears = ["trace", "steps", "gate"];
+  #drawn = "";
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, { title: "Acceptance by draft index", aside: "dash: mean β", label: "Acceptance rate by draft index, with counts" });
@@ -13,6 +14,7 @@ export class ByIndex extends TraceChart {
 
   data(layout) {
     const bars = this.store.metrics.by_index;
+    this.#drawn = JSON.stringify(bars);
     const x = bars.map((_, i) => i + 1);
     layout.xaxis.range = [0.4, Math.max(bars.length, 1) + 0.6];
     const few = bars.length <= 8;
@@ -36,6 +38,10 @@ export class ByIndex extends TraceChart {
         hovertemplate: "mean β %{y:.1%}<extra></extra>",
       },
     ];
+  }
+
+  restyle() {
+    return this.#drawn === JSON.stringify(this.store.metrics.by_index);
   }
 
   keyAt() {

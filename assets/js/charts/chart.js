@@ -4,6 +4,10 @@ import { h } from "../dom.js";
 import { imageButtons } from "../images.js";
 import { themed } from "../palette.js";
 import { Plot } from "../plot.js";
+import { moveLines } from "./lines.js";
+import { restylePoints } from "./points.js";
+
+const NO_LINES = () => ({ shapes: [], annotations: [] });
 
 export class TraceChart {
   /** Which news of the store change this chart. */
@@ -19,24 +23,45 @@ export class TraceChart {
     this.plot.plot.addEventListener("keydown", (event) => this.#key(event));
     this.heading.append(imageButtons(this.plot, title));
     store.subscribe((what) => {
-      if (this.constructor.hears.some((each) => what.has(each))) this.plot.redraw();
+      if (!this.changes(what)) return;
+      if (what.size === 1 && what.has("gate")) this.plot.restyled(() => this.restyle());
+      else this.plot.redraw();
     });
     this.plot.redraw();
   }
 
   #figure() {
-    const layout = structuredClone(this.skeleton.layout);
+    const layout = { ...structuredClone(this.skeleton.layout), ...NO_LINES() };
     layout.uirevision = `${this.store.generation}`; // zoom lives as long as the trace
-    layout.shapes = [];
-    layout.annotations = [];
     const data = this.store.trace ? this.data(layout) : [];
     return { data, layout: themed(layout) };
+  }
+
+  /** Whether this news of the store's changes what is drawn. */
+  changes(what) {
+    return this.constructor.hears.some((each) => what.has(each));
+  }
+
+  /** After a knob moved: change what is drawn in place; false where plotly has to draw it. */
+  restyle() {
+    return false;
+  }
+
+  /** `restyle` for a chart of a mark per token (plotly's trace `index`) and lines: `before` and `after` are the marks' looks. */
+  restyleMarks(index, before, after) {
+    if (!before || !restylePoints(this.plot.plot, index, before, after)) return false;
+    const layout = NO_LINES();
+    this.lines(layout);
+    return moveLines(this.plot.plot, layout);
   }
 
   /** Traces for plotly, in the present theme's colours; `layout` (light colours) may be added to. */
   data() {
     throw new Error("a chart must say what it shows");
   }
+
+  /** Adds the shapes and annotations that follow knobs and selection to a layout (light colours). */
+  lines() {}
 
   /** An entry's key at a clicked point, or null. */
   keyAt(point) {

@@ -1,7 +1,7 @@
 // The gate plane: every decided token at (draft entropy, target entropy), its overlap as its size, the gated region shaded.
 
 import { fixed, visibleText } from "../dom.js";
-import { colour, lightColour, lightTint } from "../palette.js";
+import { colour, lightColour, lightTint, tint } from "../palette.js";
 import { QUANTITIES } from "../store.js";
 import { TraceChart, plain } from "./chart.js";
 
@@ -10,6 +10,7 @@ const SYMBOLS = { rejected: ["x", 0.62], accepted: ["circle", 0.7], gated: ["dia
 export class Plane extends TraceChart {
   static hears = ["trace", "steps", "gate", "select"];
   #points = { key: null };
+  #drawn = null; // the marks' looks as they are drawn
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, { title: "Gate plane", aside: "size = overlap", label: "Gate plane: draft entropy against target entropy of every decided token" });
@@ -18,7 +19,9 @@ export class Plane extends TraceChart {
   data(layout) {
     const { store } = this;
     const points = this.#kept();
-    this.#region(layout, points);
+    layout.xaxis.range = [0, points.ends[0]];
+    layout.yaxis.range = [0, points.ends[1]];
+    this.lines(layout);
     const ring = points.entries.filter((e) => e.key === store.selected);
     return [
       this.#marks(points),
@@ -33,6 +36,13 @@ export class Plane extends TraceChart {
     ];
   }
 
+  restyle() {
+    const before = this.#drawn;
+    if (before?.points !== this.#kept()) return false;
+    this.#drawn = this.#looks(before.points);
+    return this.restyleMarks(0, before, this.#drawn);
+  }
+
   /** What no threshold changes, as the very same arrays: plotly then restyles points where it would have to place them anew. */
   #kept() {
     const { store } = this;
@@ -40,11 +50,14 @@ export class Plane extends TraceChart {
     if (this.#points.key === key) return this.#points;
     const entries = store.entries.filter((e) => e.drafted && e.token.target_top && e.recorded !== "discarded");
     const overlaps = entries.map((e) => QUANTITIES.overlap.of(e, store.gate));
+    const x = entries.map((e) => e.token.draft_entropy);
+    const y = entries.map((e) => e.token.target_entropy);
     this.#points = {
       key,
       entries,
-      x: entries.map((e) => e.token.draft_entropy),
-      y: entries.map((e) => e.token.target_entropy),
+      x,
+      y,
+      ends: [x, y].map((values) => 1.06 * values.reduce((a, b) => Math.max(a, b), 1)),
       customdata: entries.map((e) => e.key),
       text: entries.map((e, i) => `<b>${plain(visibleText(e.token))}</b>, recorded as ${e.recorded}<br>overlap ${fixed(overlaps[i], 2)}`),
       size: overlaps.map((overlap) => 5 + 8 * overlap),
@@ -52,8 +65,22 @@ export class Plane extends TraceChart {
     return this.#points;
   }
 
-  #marks({ entries, x, y, customdata, text, size }) {
-    const ink = Object.fromEntries(Object.keys(SYMBOLS).map((name) => [name, colour(name)]));
+  #looks(points) {
+    const { entries, size } = points;
+    const inks = new Map(); // thousands of marks, a few colours
+    const ink = (name, opacity) => inks.get(`${name}${opacity}`) ?? inks.set(`${name}${opacity}`, tint(name, opacity)).get(`${name}${opacity}`);
+    return {
+      points,
+      size,
+      symbol: entries.map((e) => SYMBOLS[e.outcome][0]),
+      color: entries.map((e) => ink(e.outcome, e.region === "counterfactual" ? 0.18 : SYMBOLS[e.outcome][1])),
+    };
+  }
+
+  #marks(kept) {
+    const { x, y, customdata, text } = kept;
+    this.#drawn = this.#looks(kept);
+    const { points, ...looks } = this.#drawn;
     return {
       type: "scatter",
       mode: "markers",
@@ -62,23 +89,14 @@ export class Plane extends TraceChart {
       customdata,
       text,
       hovertemplate: "%{text}<br>H draft %{x:.2f}, H target %{y:.2f}<extra></extra>",
-      marker: {
-        size,
-        symbol: entries.map((e) => SYMBOLS[e.outcome][0]),
-        color: entries.map((e) => ink[e.outcome]),
-        opacity: entries.map((e) => (e.region === "counterfactual" ? 0.18 : SYMBOLS[e.outcome][1])),
-        line: { width: 0 },
-      },
+      marker: { ...looks, line: { width: 0 } },
     };
   }
 
-  #region(layout, { x, y }) {
+  /** The thresholds, and the gated region between them and the far corner. */
+  lines(layout) {
     const { draft_threshold: left, target_threshold: low } = this.store.gate;
-    const most = (values) => 1.06 * values.reduce((a, b) => Math.max(a, b), 1);
-    const right = most(x);
-    const high = most(y);
-    layout.xaxis.range = [0, right];
-    layout.yaxis.range = [0, high];
+    const [right, high] = this.#points.ends;
     const line = { color: lightColour("gated"), width: 1.5, dash: "dash" };
     const label = { showarrow: false, font: { size: 11, color: lightColour("gated") } };
     if (left < right && low < high) {

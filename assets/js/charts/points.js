@@ -19,16 +19,19 @@ const PATHS = { circle, diamond, x: cross }; // as plotly draws the symbols of t
 /**
  * @param gd a drawn plot
  * @param index which of its scatter traces
- * @param before, after {symbol, size, color, opacity}, an array each
+ * @param before, after {symbol, size, color}, an array each; opacity is part of the colour
  * @returns false where the drawing is not what `before` says; then plotly has to draw it
  */
 export function restylePoints(gd, index, before, after) {
   const points = gd.querySelectorAll(".scatterlayer .trace")[index]?.querySelectorAll("path.point");
   if (points?.length !== after.color.length || before.color.length !== after.color.length) return false;
+  if (after.symbol.some((symbol) => !(symbol in PATHS))) return false;
   after.color.forEach((color, i) => {
     if (before.symbol[i] !== after.symbol[i] || before.size[i] !== after.size[i]) points[i].setAttribute("d", PATHS[after.symbol[i]](after.size[i] / 2));
-    if (before.color[i] !== color) points[i].style.fill = color;
-    if (before.opacity[i] !== after.opacity[i]) points[i].style.opacity = after.opacity[i];
+    if (before.color[i] !== color) {
+      points[i].style.fill = color;
+      points[i].style.fillOpacity = 1; // it is in the colour: an opacity of its own makes every point a layer to paint
+    }
   });
   return true;
 }

@@ -12,6 +12,7 @@ const DECADES = 4; // the colour runs from 1 down to 10^-4
 export class Ranks extends TraceChart {
   static hears = ["trace", "steps", "gate", "select"];
   #heat = { key: null };
+  #k = null; // as it is drawn
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, {
@@ -37,7 +38,12 @@ export class Ranks extends TraceChart {
       layout.annotations.push({ text: `${name}’s top ${RANKS}`, xref: "paper", yref: "paper", x: 0, y, xanchor: "left", yanchor: "bottom", showarrow: false, font: { size: 11.5, color: lightColour("mute") } });
     }
     selection(layout, store, place);
+    this.#k = store.gate.k;
     return this.#heat.traces;
+  }
+
+  changes(what) {
+    return !(what.size === 1 && what.has("gate") && this.store.gate?.k === this.#k);
   }
 
   #trace(decided, place, name, yaxis, symbol) {

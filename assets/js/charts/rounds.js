@@ -2,13 +2,15 @@
 // Discarded and counterfactual cells are faint. A window of rows is in view; wheel, drag and keys move it, and it follows a run.
 
 import { fixed, visibleText } from "../dom.js";
-import { GLYPHS, COLORSCALE, colour, lightColour } from "../palette.js";
+import { GLYPHS, COLORSCALE, colour, faint, lightColour } from "../palette.js";
 import { QUANTITIES } from "../store.js";
 import { OUTCOME_WORDS } from "../words.js";
 import { TraceChart, plain } from "./chart.js";
 
 const OUTCOMES = ["accepted", "rejected", "gated", "discarded"];
-const MARGIN = 40; // rows that are drawn above and below those in view
+const MARGIN = 5; // rows that are drawn above and below those in view
+const FAINT = 1.001; // how much further on the colour scale the faint cells are
+const OPACITY = 0.28; // of the faint ones
 const CHARACTERS = 9; // of a token that fit a cell of four columns
 
 export class Rounds extends TraceChart {
@@ -18,6 +20,7 @@ export class Rounds extends TraceChart {
   #generation = -1;
   #count = 0;
   #shownSelection = null;
+  #drawn = "";
 
   constructor(element, store, skeleton) {
     super(element, store, skeleton, { title: "Rounds × draft index", aside: "", label: "Rounds by draft index, one cell per drafted token" });
@@ -37,29 +40,63 @@ export class Rounds extends TraceChart {
     // Plotly lays out the text of every cell it is given, in view or not.
     const [bottom, top] = layout.yaxis.range;
     this.#near = [Math.max(0, Math.floor(top) - MARGIN), Math.min(rounds.length, Math.ceil(bottom) + MARGIN)];
-    return [this.#cells(gamma, true), this.#cells(gamma, false)];
+    const cells = this.#cells(gamma);
+    this.#drawn = this.#seen(cells);
+    return [cells];
   }
 
-  /** The cells on the path, or the faint ones off it. */
-  #cells(gamma, strong) {
+  /** Most moves of a knob change nothing in the rows that are drawn. */
+  restyle() {
+    const gamma = this.plot.plot.data?.[0]?.z[0]?.length ?? 0;
+    return this.#drawn === this.#seen(this.#cells(gamma));
+  }
+
+  #seen({ z, text, colorscale }) {
+    return JSON.stringify([z, text, colorscale]);
+  }
+
+  /** Cells off the path and counterfactual ones are a scale's length further on the colour scale, where it is faint. */
+  #cells(gamma) {
     const { store } = this;
+    const { place, colorscale } = this.#scale();
     const [from, to] = this.#near;
     const rows = (blank) => Array.from({ length: to - from }, () => new Array(gamma).fill(blank));
     const [z, text, hovertext, customdata] = [rows(null), rows(""), rows(""), rows(null)];
     for (const entry of store.entries) {
       if (!entry.drafted || entry.round < from || entry.round >= to) continue;
-      const isStrong = entry.outcome !== "discarded" && entry.region !== "counterfactual";
-      const value = isStrong === strong ? this.#value(entry) : null;
+      const isFaint = entry.outcome === "discarded" || entry.region === "counterfactual";
+      const value = this.#value(entry);
       if (value === null) continue;
       const [r, c] = [entry.round - from, entry.token.draft_index - 1];
-      z[r][c] = value;
+      z[r][c] = place(value) + (isFaint ? FAINT : 0);
       text[r][c] = this.#label(entry, gamma);
       hovertext[r][c] = this.#hover(entry);
       customdata[r][c] = entry.key;
     }
-    // Plotly picks an ink for the cell's full colour, not for the faint one.
-    const textfont = { size: 11, ...(strong ? {} : { color: colour("mute") }) };
-    return { ...this.#style(), textfont, z, text, hovertext, customdata, x0: 1, dx: 1, y0: from, dy: 1, opacity: strong ? 1 : 0.28, texttemplate: gamma <= 8 ? "%{text}" : "" };
+    return {
+      type: "heatmap",
+      showscale: false,
+      xgap: 2,
+      ygap: 2,
+      hoverongaps: false,
+      hovertemplate: "%{hovertext}<extra></extra>",
+      textfont: { size: 11 },
+      texttemplate: gamma <= 8 ? "%{text}" : "",
+      ...{ zmin: 0, zmax: 1 + FAINT, colorscale },
+      ...{ z, text, hovertext, customdata, x0: 1, dx: 1, y0: from, dy: 1 },
+    };
+  }
+
+  /** {place: value -> 0 to 1, colorscale over 0 to 1 + FAINT: the scale, and from FAINT on the same scale faint}. */
+  #scale() {
+    const { store } = this;
+    const stops = store.colour === "outcome" ? OUTCOMES.flatMap((name, i) => [[i / 4, colour(name)], [(i + 1) / 4, colour(name)]]) : COLORSCALE;
+    const [low, high] = store.colour === "outcome" ? [-0.5, OUTCOMES.length - 0.5] : store.range(store.colour);
+    const both = [...stops, ...stops.map(([at, hex]) => [at + FAINT, faint(hex, OPACITY)])];
+    return {
+      place: (value) => Math.min(Math.max((value - low) / (high - low), 0), 1),
+      colorscale: both.map(([at, tone]) => [at / (1 + FAINT), tone]),
+    };
   }
 
   #value(entry) {
@@ -78,17 +115,6 @@ export class Rounds extends TraceChart {
     const { store } = this;
     const value = store.colour === "outcome" ? "" : `<br>${QUANTITIES[store.colour].label} ${fixed(this.#value(entry), 2)}`;
     return `<b>${plain(visibleText(entry.token))}</b><br>${OUTCOME_WORDS[entry.outcome]}${value}<br>round ${entry.round}, draft ${entry.token.draft_index}`;
-  }
-
-  #style() {
-    const { store } = this;
-    const base = { type: "heatmap", showscale: false, xgap: 2, ygap: 2, hoverongaps: false, hovertemplate: "%{hovertext}<extra></extra>" };
-    if (store.colour !== "outcome") {
-      const [zmin, zmax] = store.range(store.colour);
-      return { ...base, zmin, zmax, colorscale: COLORSCALE };
-    }
-    const colorscale = OUTCOMES.flatMap((name, i) => [[i / 4, colour(name)], [(i + 1) / 4, colour(name)]]);
-    return { ...base, zmin: -0.5, zmax: 3.5, colorscale };
   }
 
   // ---- which rows are in view -----------------------------------------------------------------------------------
@@ -130,7 +156,7 @@ export class Rounds extends TraceChart {
     const [top, bottom] = this.#clamp(range[1] + event.deltaY / 21, height, count);
     if (top === range[1]) return; // at an end: the page scrolls on
     event.preventDefault();
-    window.Plotly.relayout(plot, { "yaxis.range": [bottom, top] });
+    this.plot.relayout({ "yaxis.range": [bottom, top] });
   }
 
   /** After a drag or the wheel: rows that were not drawn may be in view. */

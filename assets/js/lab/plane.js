@@ -4,7 +4,7 @@
 import { h, fixed, percent, visibleText } from "../dom.js";
 import { plain } from "../charts/chart.js";
 import { restylePoints } from "../charts/points.js";
-import { colour, isDark, themed } from "../palette.js";
+import { colour, isDark, themed, tint } from "../palette.js";
 import { Plot } from "../plot.js";
 import { setKnob } from "./registry.js";
 
@@ -109,12 +109,11 @@ export class LabPlane {
   }
 
   #marker() {
-    const inks = Object.fromEntries(Object.entries(LOOKS).map(([letter, { name }]) => [letter, colour(name)]));
+    const inks = Object.fromEntries(Object.entries(LOOKS).map(([letter, { name, opacity }]) => [letter, tint(name, opacity)]));
     const now = this.#points.of.map(([trace, i]) => trace.now[i]);
     return {
       symbol: now.map((v) => LOOKS[v].symbol),
       size: now.map((v) => LOOKS[v].size),
-      opacity: now.map((v) => LOOKS[v].opacity),
       color: now.map((v) => inks[v]),
       line: { width: 0 },
     };
