@@ -2,8 +2,8 @@
 
 PyTorch hands a matrix of two to eight rows to a BLAS whose kernels are made for many, and verifying γ + 1 tokens then costs far
 more than one token's step. Packed weights are read once, at memory speed, for all rows. Same sums in another order: float32 stays
-float32. Measured on two cores of an AVX2 machine, a 135M Llama's forward of 1, 3 and 5 tokens in float32: 90, 200 and 155 ms plain,
-84, 98 and 98 ms packed.
+float32. Measured on two cores of an AVX2 machine, a 135M Llama's forward of 1, 3 and 5 tokens in float32: 90, 200 and 155 ms
+plain, 84, 98 and 98 ms packed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class PackedLinear(torch.nn.Module):
 
 def can_pack(weight: Tensor) -> bool:
     """Whether oneDNN computes with such a weight on this machine: float32 on any CPU, bf16 on CPUs that have it."""
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    if weight.device.type != "cpu" or not torch._C._has_mkldnn:
         return False
     fast_bf16 = weight.dtype == torch.bfloat16 and torch.ops.mkldnn._is_mkldnn_bf16_supported()
     return weight.dtype == torch.float32 or fast_bf16

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -31,22 +31,24 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores, {memory:.0f} GiB; Python {platform.python_version()}, {libraries}"
 
 
-def lab_lines() -> list[Line]:
+def lab_lines() -> Iterator[Line]:
     found = lab.measure()
     detail = f"{found['drafted']:.0f} drafted tokens in 100 traces, {found['megabytes']:.0f} MB; CPU time"
-    return [
+    yield from [
         Line("threshold lab: reading 100 traces", f"{found['read']:.2f} s", f"≤ {lab.LIMITS['read']:g} s", detail),
         Line("threshold lab: a 50 × 50 sweep", f"{found['sweep']:.3f} s", f"≤ {lab.LIMITS['sweep']:g} s", detail),
         Line("threshold lab: peak memory", f"{found['memory']:.2f} GB", f"≤ {lab.LIMITS['memory']:g} GB", "of the process"),
     ]
 
 
-PARTS: dict[str, Callable[[], list[Line]]] = {"lab": lab_lines, "engine": engine.measure, "page": page.measure}
+PARTS: dict[str, Callable[[], Iterator[Line]]] = {"lab": lab_lines, "engine": engine.measure, "page": page.measure}
 
 
-def table(lines: list[Line]) -> str:
-    rows = [f"| {line.what} | {line.value} | {line.goal} | {line.detail} |" for line in lines]
-    return "\n".join(["| what | measured | goal | |", "| --- | --- | --- | --- |", *rows])
+HEAD = "| what | measured | goal | |\n| --- | --- | --- | --- |"
+
+
+def row(line: Line) -> str:
+    return f"| {line.what} | {line.value} | {line.goal} | {line.detail} |"
 
 
 def main(argv: list[str]) -> int:
@@ -54,9 +56,14 @@ def main(argv: list[str]) -> int:
     if unknown := set(chosen) - set(PARTS):
         print(f"unknown part {', '.join(sorted(unknown))}; choose from {', '.join(PARTS)}", file=sys.stderr)
         return 2
-    text = table([line for name in chosen for line in PARTS[name]()])
-    print(machine(), text, sep="\n\n")
+    print(machine(), HEAD, sep="\n\n")
+    rows = []
+    for name in chosen:
+        for line in PARTS[name]():
+            rows.append(row(line))
+            print(rows[-1], flush=True)
     if set(chosen) == set(PARTS):
+        table = "\n".join([HEAD, *rows])
         REPORT.parent.mkdir(exist_ok=True)
         REPORT.write_text(f"""# Benchmarks
 
@@ -65,7 +72,7 @@ Made by `make bench` on {datetime.now(UTC):%Y-%m-%d}: the demo pair in float32, 
 
 {machine()}
 
-{text}
+{table}
 """)
     return 0
 

@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -92,19 +93,19 @@ def slider_move(page: Page) -> Line:
     return Line("slider move to everything redrawn", f"{median(spans):.0f} ms", "≤ 100 ms", detail)
 
 
-def measure() -> list[Line]:
-    lines = [first_answer()]
+def measure() -> Iterator[Line]:
+    """Each line as soon as it is measured."""
+    yield first_answer()
     process, _ = start_app()
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=find(), args=ARGS)
-            lines.append(first_paint(browser))
+            yield first_paint(browser)
             page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
             page.goto(URL)
             page.locator("#ez-text .tok").first.wait_for()
-            lines.append(slider_move(page))
+            yield slider_move(page)
             browser.close()
     finally:
         process.terminate()
         process.wait()
-    return lines
