@@ -18,6 +18,11 @@ def plotly_folder() -> Path:
     return Path(spec.origin).parent / "package_data"
 
 
+def url(path: Path) -> str:
+    """Where a page of the app gets a file of ours or of plotly's."""
+    return f"gradio_api/file={path.as_posix()}"
+
+
 @cache
 def plotly_js() -> str:
     return (plotly_folder() / "plotly.min.js").read_text(encoding="utf-8")

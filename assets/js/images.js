@@ -3,8 +3,7 @@
 import { h } from "./dom.js";
 import { saveUrl } from "./files.js";
 import { colour } from "./palette.js";
-
-const Plotly = window.Plotly;
+import { plotly } from "./plotly.js";
 
 /** @param plot a plot.js Plot; `title` names the file. */
 export function imageButtons(plot, title) {
@@ -13,7 +12,7 @@ export function imageButtons(plot, title) {
     const { data, layout, clientWidth: width, clientHeight: height } = plot.plot;
     const paper = colour("bg"); // see-through on the page, but a file has no page behind it
     const figure = { data, layout: { ...layout, paper_bgcolor: paper, plot_bgcolor: paper } };
-    saveUrl(await Plotly.toImage(figure, { format, width, height, scale: format === "png" ? 2 : 1 }), `${slug(title)}.${format}`);
+    saveUrl(await (await plotly()).toImage(figure, { format, width, height, scale: format === "png" ? 2 : 1 }), `${slug(title)}.${format}`);
   };
   const button = (format) => h("button.ez-link", { type: "button", "aria-label": `Save ${title} as ${format.toUpperCase()}`, onclick: () => save(format) }, format.toUpperCase());
   return h("span.ez-images", {}, button("png"), button("svg"));

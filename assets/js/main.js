@@ -12,6 +12,7 @@ import { Luck } from "./compare/luck.js";
 import { Status, greedyNote, pairLabel, saver } from "./controls.js";
 import { Details } from "./details.js";
 import { LAB_VIEWS } from "./lab/index.js";
+import { hideFirst, showFirst } from "./first.js";
 import { Hint } from "./learn/hint.js";
 import { Learn } from "./learn/shell.js";
 import { Figure } from "./plot.js";
@@ -59,11 +60,13 @@ function mount(name, element, context) {
   try {
     VIEWS[name](element, context);
     element.dataset.ready = name;
+    if (name === "tokens" && context.props.store === "run") hideFirst();
   } catch (error) {
     console.error(`easd: the view "${name}" could not be made`, error);
   }
 }
 
+showFirst();
 const waiting = window.easd.queue;
 window.easd.mount = mount;
 window.easd.knobs = knobs;

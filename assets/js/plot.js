@@ -3,8 +3,8 @@
 import { h } from "./dom.js";
 import { imageButtons } from "./images.js";
 import { onTheme, themed } from "./palette.js";
+import { plotly } from "./plotly.js";
 
-const Plotly = window.Plotly; // kept: gr.Plot, should a page use it, puts its own over the global
 const CONFIG = { displayModeBar: false, responsive: true, scrollZoom: false, doubleClick: "autosize" };
 
 const CALM_MS = 400;
@@ -19,6 +19,7 @@ const onScreen = new IntersectionObserver((seen) => {
 export class Plot {
   #dirty = true;
   #drawing = false;
+  #plotly = null; // once it is there
   #calm = null; // the timer of the draw that follows restyling
   #connected = false;
   onRelayout = null; // called after the visitor, or a script, moved an axis
@@ -56,15 +57,14 @@ export class Plot {
   /** Draw if something changed. A draw that is asked for during another one follows it. */
   async settle() {
     if (!this.#dirty || this.#drawing || !this.plot.clientWidth) return;
-    clearTimeout(this.#calm);
-    const figure = this.make();
-    this.#dirty = false;
-    if (!figure) return;
     this.#drawing = true;
-    const { data, layout } = figure;
     try {
-      await Plotly.react(this.plot, data, layout, CONFIG);
-      this.#connect();
+      this.#plotly ??= await plotly();
+      clearTimeout(this.#calm);
+      const figure = this.make();
+      this.#dirty = false;
+      if (figure) await this.#plotly.react(this.plot, figure.data, figure.layout, CONFIG);
+      if (figure) this.#connect();
     } finally {
       this.#drawing = false;
     }
@@ -73,7 +73,7 @@ export class Plot {
 
   /** Parts of the layout, at once. */
   relayout(change) {
-    Plotly.relayout(this.plot, change);
+    this.#plotly.relayout(this.plot, change);
   }
 
   /** A draw is wanted or under way. */

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from starlette.middleware import Middleware
 
-from easd_viz.assets import ASSETS, plotly_folder
+from easd_viz import assets
+from easd_viz.examples import EXAMPLES
 from easd_viz.ui import compare, learn, run, share, tune
 from easd_viz.ui.components import PairLabel
+from easd_viz.ui.first_paint import FirstPaint, in_body, in_head
 from easd_viz.views import theme
 
 TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
@@ -25,7 +26,7 @@ TABS: list[tuple[str, Callable[[gr.Tab, dict[str, Any]], Any]]] = [
 
 def build() -> gr.Blocks:
     """The whole app, before any model is loaded."""
-    gr.set_static_paths([ASSETS, plotly_folder()])
+    gr.set_static_paths([assets.ASSETS, assets.plotly_folder()])
     with gr.Blocks(title="EASD Viz", fill_width=True, analytics_enabled=False) as demo:
         with gr.Row(elem_classes="ez-header"):
             gr.HTML("<h1>EASD Viz</h1>", apply_default_css=False, elem_classes="ez-name")
@@ -39,21 +40,8 @@ def build() -> gr.Blocks:
     return demo
 
 
-def _url(path: Path) -> str:
-    return f"gradio_api/file={path.as_posix()}"
-
-
-def head() -> str:
-    """Scripts, in order: a queue for components that come before the views' module, the palette, plotly, the module."""
-    palette = json.dumps(theme.palette(), ensure_ascii=True).replace("<", "\\u003c")
-    stand_in = "{queue:[],mount(...each){this.queue.push(each)},ready:new Promise((done)=>{window.easdReady=done})}"
-    setup = f"window.easd={stand_in};window.easdPalette={palette};"
-    return (
-        f"<script>{setup}</script>"
-        f'<script defer src="{_url(plotly_folder() / "plotly.min.js")}"></script>'
-        f'<script type="module" src="{_url(ASSETS / "js" / "main.js")}"></script>'
-        '<meta name="color-scheme" content="light dark">'
-    )
+def first_paint() -> Middleware:
+    return Middleware(FirstPaint, head=in_head(), body=in_body([name for name, _ in TABS], EXAMPLES[0].prompt))
 
 
 def page_theme() -> gr.themes.Base:
@@ -97,14 +85,10 @@ def page_theme() -> gr.themes.Base:
     return base.set(**both, **{f"{name}_dark": value for name, value in both.items()})
 
 
-def style() -> str:
-    return theme.css() + "".join((ASSETS / name).read_text(encoding="utf-8") for name in ("easd.css", "lab.css"))
-
-
 LAUNCH: dict[str, Any] = {
     "theme": page_theme(),
-    "css": style(),
-    "head": head(),
+    "css": theme.css() + assets.style(),
+    "app_kwargs": {"middleware": [first_paint()]},
     "run_history": False,
     "ssr_mode": False,
     "footer_links": [],

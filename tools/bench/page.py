@@ -64,16 +64,23 @@ def first_answer() -> Line:
     return Line("python app.py to its first answer", f"{median(spans):.2f} s", "≤ 5 s", f"worst {max(spans):.2f} s")
 
 
-def first_paint(browser: Browser) -> Line:
-    """Navigation to the example's first token in the DOM, fresh profile each time."""
-    spans = []
+FIRST_PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+"""The browser's own figure. Nothing is painted before the example, as the stand-in is hidden until it is filled."""
+
+
+def first_paint(browser: Browser) -> Iterator[Line]:
+    """Navigation to the example on screen, and to the page that can be used; a fresh profile each time."""
+    painted, usable = [], []
     for _ in range(RUNS):
         page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
         page.goto(URL, wait_until="commit")
+        page.locator("#ez-first .ez-tokens .tok").first.wait_for()
+        painted.append(page.wait_for_function(FIRST_PAINT).json_value() / 1e3)
         page.locator("#ez-text .tok").first.wait_for()
-        spans.append(page.evaluate("performance.now()") / 1e3)
+        usable.append(page.evaluate("performance.now()") / 1e3)
         page.context.close()
-    return Line("first paint: navigation to the example's tokens", f"{median(spans):.2f} s", "≤ 1 s", f"worst {max(spans):.2f} s")
+    yield Line("first paint: navigation to the example", f"{median(painted):.2f} s", "≤ 1 s", f"worst {max(painted):.2f} s")
+    yield Line("navigation to the page with its controls", f"{median(usable):.2f} s", "", f"worst {max(usable):.2f} s")
 
 
 def thousand_tokens() -> Trace:
@@ -100,7 +107,7 @@ def measure() -> Iterator[Line]:
     try:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=find(), args=ARGS)
-            yield first_paint(browser)
+            yield from first_paint(browser)
             page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
             page.goto(URL)
             page.locator("#ez-text .tok").first.wait_for()
