@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 VERSION = "4.14.1"
 
@@ -51,9 +52,22 @@ def test_no_serious_violation_on_any_tab(open_page, axe, theme):
         tab = page.get_by_role("tab", name=name, exact=True)
         tab.click()
         page.locator(".ez-slot[data-ready]:visible").first.wait_for()
-        results = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-        for violation in results["violations"]:
-            if violation["impact"] in ("serious", "critical"):
-                where = "; ".join(node["html"][:120] for node in violation["nodes"][:4])
-                found.append(f"{name}: {violation['id']} ({violation['impact']}) × {len(violation['nodes'])}: {where}")
+        found += violations(page, name)
+        if name == "Learn":
+            chapters = page.get_by_role("navigation", name="Chapters").get_by_role("button")
+            for number in range(1, chapters.count()):
+                before = page.locator(".ez-chapter > h2").inner_text()
+                chapters.nth(number).click()
+                expect(page.locator(".ez-chapter > h2")).not_to_have_text(before)
+                found += violations(page, f"Learn {number + 1}")
     assert not found, "\n".join(found)
+
+
+def violations(page, where: str) -> list[str]:
+    """A line for each that is serious or critical."""
+    results = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+    return [
+        f"{where}: {each['id']} ({each['impact']}) × {len(each['nodes'])}: " + "; ".join(n["html"][:120] for n in each["nodes"][:4])
+        for each in results["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]

@@ -5,7 +5,7 @@ import { h, fixed, probability, visibleText } from "../dom.js";
 /**
  * P(y) over the joined top lists, by the closed forms. target: beta p + max(p - q, 0). exclude: sum over x != y of
  * min(p, q)(x) p(y) / (1 - p(x)) + max(p - q, 0)(y). A token that one list lacks counts as 0 there, and the mass of min(p, q)
- * outside both lists as spread thin: so this is an approximation, good to what the lists leave out.
+ * outside both lists as spread thin: `isNear` where that makes the row an estimate, good to what the lists leave out.
  */
 export function emittedLaw(token, rule, k) {
   const p = new Map(token.target_top.map(([id, , prob]) => [id, prob]));
@@ -21,9 +21,13 @@ export function emittedLaw(token, rule, k) {
     return Math.min(1, resampled + Math.max(mine - (q.get(id) ?? 0), 0));
   };
   const shown = new Set([...token.target_top.slice(0, k), ...token.draft_top.slice(0, k)].map(([id]) => id));
-  const rows = [...shown].map((id) => ({ id, text: text.get(id), target: p.get(id) ?? 0, draft: q.get(id) ?? 0, emitted: emitted(id), me: id === token.token_id }));
+  const rows = [...shown].map((id) => ({ id, text: text.get(id), target: p.get(id) ?? 0, draft: q.get(id) ?? 0, emitted: emitted(id), isNear: rule !== "target" || !p.has(id) || !q.has(id), me: id === token.token_id }));
   return rows.sort((a, b) => b.target - a.target || b.draft - a.draft);
 }
+
+const NEAR = "≈: an estimate from the recorded top lists; what a list leaves out counts as 0.";
+
+const figure = (row, name) => (name === "emitted" && row.isNear ? `≈ ${probability(row.emitted)}` : probability(row[name]));
 
 export class Law {
   constructor(element, store) {
@@ -57,13 +61,14 @@ export class Law {
     this.body.replaceChildren(
       h("div.ez-law-legend", {}, ["target", "draft", "emitted"].map((name) => h(`span.${name}`, {}, name === "emitted" ? "emitted with the gate open" : name))),
       h("ol", {}, rows.slice(0, 12).map((row) => this.#row(row, most))),
+      ...(rows.slice(0, 12).some((row) => row.isNear) ? [h("p.ez-quiet", {}, NEAR)] : []),
       ...(plain ? [] : [h("p.ez-quiet", {}, note)]),
     );
   }
 
   #row(row, most) {
-    const bar = (name) => h("span.ez-law-bar", {}, h(`i.${name}`, { "--w": `${(100 * row[name]) / most}%` }), h("span.ez-num", {}, probability(row[name])));
-    const says = `target ${probability(row.target)}, draft ${probability(row.draft)}, emitted ${probability(row.emitted)}`;
+    const bar = (name) => h("span.ez-law-bar", {}, h(`i.${name}`, { "--w": `${(100 * row[name]) / most}%` }), h("span.ez-num", {}, figure(row, name)));
+    const says = `target ${probability(row.target)}, draft ${probability(row.draft)}, emitted ${figure(row, "emitted")}`;
     return h(`li${row.me ? ".me" : ""}`, { "aria-label": `${row.text}: ${says}${row.me ? ", the drafted token" : ""}` }, h("code", { title: row.text }, visibleText({ text: row.text })), h("div", { "aria-hidden": "true" }, bar("target"), bar("draft"), bar("emitted")));
   }
 }
