@@ -76,12 +76,11 @@ def open_link(request: gr.Request) -> list[Any]:
     asked = link.read(dict(request.query_params), link.Settings(base.prompt.text, True, base.config, "demo", "auto"))
     if asked.example is not None:
         return _open_example(asked)
-    session = run.of_visitor(None)
-    nothing = [session, gr.skip(), gr.skip(), *[gr.skip()] * 3]
+    kept = [gr.skip()] * 3  # the buttons and the session stay: a quick visitor may have started a run already
     if asked.settings is None:
-        return [*nothing, *controls.unchanged(), gr.skip()]
+        return [gr.skip(), gr.skip(), gr.skip(), *kept, *controls.unchanged(), gr.skip()]
     line = status("notice", "Settings from the link", ". ".join(asked.notes))
-    return [session, gr.skip(), line, *[gr.skip()] * 3, *controls.values_of(asked.settings), gr.skip()]
+    return [gr.skip(), gr.skip(), line, *kept, *controls.values_of(asked.settings), gr.skip()]
 
 
 def _open_example(asked: link.Link) -> list[Any]:

@@ -12,6 +12,9 @@ from easd_viz.trace import Trace
 
 STORE = "easd.store('run')"
 
+LONG = "Tell me about the sea."
+"""The demo pair's answer does not end before several hundred tokens."""
+
 
 def set_number(page: Page, name: str, value: float) -> None:
     """A slider by its number box, as the keyboard does it."""

@@ -67,7 +67,8 @@ def violations(page, where: str) -> list[str]:
     """A line for each that is serious or critical."""
     results = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
     return [
-        f"{where}: {each['id']} ({each['impact']}) × {len(each['nodes'])}: " + "; ".join(n["html"][:120] for n in each["nodes"][:4])
+        f"{where}: {each['id']} ({each['impact']}) × {len(each['nodes'])}: "
+        + "; ".join(n["html"][:120] for n in each["nodes"][:4])
         for each in results["violations"]
         if each["impact"] in ("serious", "critical")
     ]

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from driving import STORE, open_trace, settled, start, status, wait_for_rounds
+from driving import LONG, STORE, open_trace, settled, start, status, wait_for_rounds
 from playwright.sync_api import expect
 from synthetic import make_trace
 
@@ -42,7 +42,7 @@ def test_the_example_is_there_before_anything_was_run(page):
 def test_the_page_holds_still_while_a_run_streams(page):
     tops = """() => [...document.querySelectorAll('.ez-head, .ez-card, .ez-cards, .ez-plot, #ez-run-button, .ez-slider')]
         .map(e => Math.round(e.getBoundingClientRect().top + scrollY))"""
-    start(page, "Tell me about the sea.", tokens=40)
+    start(page, LONG, tokens=400)
     wait_for_rounds(page, 1)
     before = page.evaluate(tops)
     wait_for_rounds(page, 4)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 from driving import (
+    LONG,
     STORE,
     choose,
     first_key,
@@ -106,8 +107,10 @@ def test_a_real_click_on_a_cell_of_the_rounds_selects_its_token(page):
 
 @pytest.mark.pair
 def test_zoom_and_selection_live_through_a_run(page):
-    start(page, "Tell me about the sea.", tokens=400)
+    start(page, LONG, tokens=400)
     wait_for_rounds(page, 2)
+    page.locator("#ez-pause").click()  # a busy browser takes longer for a drag than the run would last
+    expect(status(page)).to_have_text("Paused")
     key = value_of(page, f"{STORE}.entries[0].key")
     page.evaluate(f"{STORE}.select('{key}')")
     chart = plot(page, "Along the text")
@@ -119,6 +122,7 @@ def test_zoom_and_selection_live_through_a_run(page):
     page.wait_for_function(f"({RANGES})('Along the text')[0] > 0.5")
     zoomed = page.evaluate(RANGES, "Along the text")
     seen = rounds(page)
+    page.locator("#ez-pause").click()
     wait_for_rounds(page, seen + 2)
     page.locator("#ez-stop").click()
     expect(status(page)).to_have_text("Stopped")

@@ -2,6 +2,7 @@
 
 import pytest
 from driving import (
+    LONG,
     STORE,
     choose,
     path_text,
@@ -36,7 +37,7 @@ def test_a_run_to_its_end_shows_what_the_engine_decodes(page, demo_pair):
 
 
 def test_stop_in_the_middle_then_step_goes_on_from_there(page):
-    start(page, PROMPT, tokens=400)
+    start(page, LONG, tokens=400)
     wait_for_rounds(page, 2)
     page.locator("#ez-stop").click()
     expect(status(page)).to_have_text("Stopped")
@@ -54,7 +55,7 @@ def test_stop_in_the_middle_then_step_goes_on_from_there(page):
 
 
 def test_paused_and_continued_equals_uninterrupted(page, demo_pair):
-    start(page, PROMPT, tokens=40)
+    start(page, LONG, tokens=100)
     wait_for_rounds(page, 1)
     page.locator("#ez-pause").click()
     expect(status(page)).to_have_text("Paused")
