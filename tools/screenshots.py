@@ -64,8 +64,9 @@ PICTURES = (
 
 def opened(browser: Browser, url: str, width: int, height: int, *, dark: bool = False) -> Page:
     """The app in a fresh profile."""
-    theme = "dark" if dark else "light"
-    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=theme, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+    )
     page = context.new_page()
     page.goto(url)
     page.locator("#ez-text .tok").first.wait_for()
