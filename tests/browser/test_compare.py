@@ -81,7 +81,6 @@ def test_the_time_line_shows_what_had_happened_by_keyboard(tab):
 
 def test_play_runs_all_lanes_to_the_end_on_one_clock(tab):
     whole = [len(emitted(tab, letter)) for letter in "ABC"]
-    tab.get_by_label("Playback speed").select_option("16")
     tab.get_by_role("button", name="Play").press("Enter")
     expect(tab.get_by_role("button", name="Pause")).to_be_visible()
     expect(tab.get_by_role("button", name="Play")).to_be_visible()
