@@ -55,9 +55,10 @@ def test_stop_in_the_middle_then_step_goes_on_from_there(page):
 
 
 def test_paused_and_continued_equals_uninterrupted(page, demo_pair):
-    start(page, LONG, tokens=100)
-    wait_for_rounds(page, 1)
-    page.locator("#ez-pause").click()
+    page.get_by_label("Prompt", exact=True).fill(LONG)
+    set_number(page, "New tokens", 24)
+    page.locator("#ez-step").click()
+    page.wait_for_function(f"{STORE}.trace.rounds.length === 1")
     expect(status(page)).to_have_text("Paused")
     expect(page.locator("#ez-pause")).to_have_text("Continue")
     paused = rounds(page)
