@@ -43,7 +43,8 @@ export class Ranks extends TraceChart {
   }
 
   changes(what) {
-    return !(what.size === 1 && what.has("gate") && this.store.gate?.k === this.#k);
+    const onlyOtherKnobs = what.size === 1 && what.has("gate") && this.store.gate?.k === this.#k;
+    return super.changes(what) && !onlyOtherKnobs;
   }
 
   #trace(decided, place, name, yaxis, symbol) {
