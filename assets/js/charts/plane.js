@@ -67,13 +67,13 @@ export class Plane extends TraceChart {
 
   #looks(points) {
     const { entries, size } = points;
-    const inks = new Map(); // thousands of marks, a few colours
-    const ink = (name, opacity) => inks.get(`${name}${opacity}`) ?? inks.set(`${name}${opacity}`, tint(name, opacity)).get(`${name}${opacity}`);
+    const inks = (opacityOf) => Object.fromEntries(Object.entries(SYMBOLS).map(([name, look]) => [name, tint(name, opacityOf(look))]));
+    const [full, faint] = [inks(([, opacity]) => opacity), inks(() => 0.18)];
     return {
       points,
       size,
       symbol: entries.map((e) => SYMBOLS[e.outcome][0]),
-      color: entries.map((e) => ink(e.outcome, e.region === "counterfactual" ? 0.18 : SYMBOLS[e.outcome][1])),
+      color: entries.map((e) => (e.region === "counterfactual" ? faint : full)[e.outcome]),
     };
   }
 
