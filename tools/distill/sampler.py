@@ -142,6 +142,7 @@ class LeanLlama:
         cos, sin = self.cos[positions].unsqueeze(1), self.sin[positions].unsqueeze(1)
         parts = [self._part(start, positions[start : start + ATTENTION_ROWS]) for start in range(0, rows, ATTENTION_ROWS)]
         row_index = torch.arange(rows, device=self.device)
+        group = self.heads // self.kv_heads
         x = self.embedding[ids]
         for index, layer in enumerate(self.layers):
             q, k, v = self._qkv(x, layer, cos, sin)
@@ -149,11 +150,10 @@ class LeanLlama:
             self.values[index, row_index, :, positions] = v
             mixed = [
                 F.scaled_dot_product_attention(
-                    q[part].unsqueeze(2),  # [rows, heads, 1, head_dim]
+                    q[part].view(-1, self.kv_heads, group, self.head_dim),  # a group's query heads as if they were positions
                     self.keys[index, part, :, : bias.shape[-1]],
                     self.values[index, part, :, : bias.shape[-1]],
                     attn_mask=bias,
-                    enable_gqa=True,
                 )
                 for part, bias in parts
             ]
