@@ -18,7 +18,7 @@ from tiny import make_config, make_model, make_tokenizer
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from distill import data, draft, parallel  # noqa: E402
+from distill import attend, data, draft, parallel, sampler  # noqa: E402
 from distill import train as training  # noqa: E402
 from distill_draft import load_target  # noqa: E402
 
@@ -55,14 +55,14 @@ def generate(target: Path, run: Path, on_tokens: Callable[[int], None] | None = 
     data.generate(run, model, tokenizer, [], positions=POSITIONS, slots=8, conversations=16, on_tokens=on_tokens)
 
 
-def train(target: Path, run: Path, out: Path, after_step: Callable[[int], None] = lambda step: None) -> None:
+def train(target: Path, run: Path, out: Path, after_step: Callable[[int], None] = lambda step: None, muon: bool = False) -> None:
     model, tokenizer = load_target(str(target))
-    settings = training.Settings(**SETTINGS)
+    settings = training.Settings(**SETTINGS, muon=muon)
     always = [tokenizer.eos_token_id]
     training.train(run, out, model, settings, always, save_steps=SAVE_STEPS, log_seconds=0.0, after_step=after_step)
 
 
-def train_until(target: Path, run: Path, out: Path, last: int) -> None:
+def train_until(target: Path, run: Path, out: Path, last: int, muon: bool = False) -> None:
     """Trains until an exception after step ``last``."""
 
     def stop(step: int) -> None:
@@ -70,7 +70,7 @@ def train_until(target: Path, run: Path, out: Path, last: int) -> None:
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(target, run, out, stop)
+        train(target, run, out, stop, muon)
     assert not (out / "draft").exists(), "the stopped run had already finished: nothing is tested"
 
 
@@ -170,6 +170,17 @@ def test_a_stopped_run_ends_in_the_same_weights(target: Path, run: Path, whole: 
     assert same(weights(out), weights(whole)), f"weights after a stop at step {stop} differ from an undisturbed run's"
 
 
+def test_muon_resumes_too(target: Path, run: Path, whole: Path, tmp_path: Path) -> None:
+    undisturbed, stopped = tmp_path / "undisturbed", tmp_path / "stopped"
+    train(target, run, undisturbed, muon=True)
+    train_until(target, run, stopped, 31, muon=True)
+    train(target, run, stopped, muon=True)
+    assert same(weights(stopped), weights(undisturbed)), "weights after a stop differ from an undisturbed run's under Muon"
+    assert not same(weights(undisturbed), weights(whole)), "Muon made the same weights as AdamW: it was not used"
+    progress = events(undisturbed, "progress")
+    assert progress[24]["loss"] < 0.97 * progress[0]["loss"], "the loss did not fall under Muon"
+
+
 @pytest.mark.parametrize("forgotten", ["moments", "place"])
 def test_a_resume_that_forgets_is_noticed(target: Path, run: Path, whole: Path, tmp_path: Path, forgotten: str) -> None:
     """Negative control: were a part of the state lost, the comparison above would see it."""
@@ -177,7 +188,7 @@ def test_a_resume_that_forgets_is_noticed(target: Path, run: Path, whole: Path, 
     train_until(target, run, out, 31)
     state = torch.load(out / "state.pt", weights_only=True)
     if forgotten == "moments":
-        for moments in state["optimizer"]["state"].values():
+        for moments in state["optimizers"][0]["state"].values():
             moments["exp_avg"].zero_()
     else:
         state["step"] -= 1
@@ -209,6 +220,25 @@ def test_gradients_of_a_team_are_summed(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(parallel.dist, "all_reduce", lambda flat: flat.mul_(3))
     parallel.Team(0, 2).add_gradients(parameters)
     assert [p.grad.unique().tolist() for p in parameters] == [[3.0], [6.0]], "each gradient must be the sum over the team"
+
+
+def test_attention_in_c_is_pytorchs(monkeypatch: pytest.MonkeyPatch, target: Path) -> None:
+    """The sampler's two ways to attend, over a cache of random numbers and rows of different lengths."""
+    lean = sampler.LeanLlama(load_target(str(target))[0].to(torch.bfloat16), slots=9, max_len=50)
+    if attend.compiled(lean.head_dim, lean.heads // lean.kv_heads) is None:
+        pytest.skip("no C++ compiler here: the sampler keeps to PyTorch's attention")
+    generator = torch.Generator().manual_seed(5)
+    keys = torch.randn(lean.keys.shape[1:], generator=generator).to(torch.bfloat16)
+    values = torch.randn(lean.keys.shape[1:], generator=generator).to(torch.bfloat16)
+    q = torch.randn(9, lean.heads, lean.head_dim, generator=generator).to(torch.bfloat16)
+    positions = torch.tensor([0, 49, 7, 16, 15, 31, 32, 1, 48])
+    in_c = lean._attention(positions)(q, keys, values).reshape(9, -1).float()
+    monkeypatch.setattr(attend, "compiled", lambda head_dim, group: None)
+    by_pytorch = lean._attention(positions)(q, keys, values).reshape(9, -1).float()
+    torch.testing.assert_close(in_c, by_pytorch, atol=0.02, rtol=0.02)
+    assert (in_c[0] - values[0, :, 0].repeat_interleave(lean.heads // lean.kv_heads, dim=0).flatten().float()).abs().max() == 0, (
+        "a row of one position must get that position's values"
+    )
 
 
 def test_draft_folder_loads_as_written(whole: Path, target: Path) -> None:

@@ -19,6 +19,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+from distill import attend
+
 SAMPLE_BLOCK = 256
 """Vocabulary entries per block of the two-stage inverse-CDF draw."""
 
@@ -140,26 +142,41 @@ class LeanLlama:
         """One new token for the first ``len(ids)`` slots: ids and positions [rows] -> hidden states [rows, hidden]."""
         rows = len(ids)
         cos, sin = self.cos[positions].unsqueeze(1), self.sin[positions].unsqueeze(1)
-        parts = [self._part(start, positions[start : start + ATTENTION_ROWS]) for start in range(0, rows, ATTENTION_ROWS)]
+        attention = self._attention(positions)
         row_index = torch.arange(rows, device=self.device)
-        group = self.heads // self.kv_heads
         x = self.embedding[ids]
         for index, layer in enumerate(self.layers):
             q, k, v = self._qkv(x, layer, cos, sin)
             self.keys[index, row_index, :, positions] = k
             self.values[index, row_index, :, positions] = v
+            x = x + layer["out"](attention(q, self.keys[index], self.values[index]).reshape(rows, -1))
+            x = self._mlp(x, layer)
+        return self._norm(x, self.final_norm)
+
+    def _attention(self, positions: torch.Tensor) -> Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]:
+        """How q [rows, heads, head_dim] attends to a layer's keys and values up to each row's position."""
+        group = self.heads // self.kv_heads
+        on_cpu = self.device.type == "cpu" and self.dtype is torch.bfloat16
+        if on_cpu and (kernel := attend.compiled(self.head_dim, group)):
+            lengths = positions + 1
+            return lambda q, keys, values: kernel(q, keys, values, lengths)
+        parts = [
+            self._part(start, positions[start : start + ATTENTION_ROWS]) for start in range(0, len(positions), ATTENTION_ROWS)
+        ]
+
+        def by_pytorch(q: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
             mixed = [
                 F.scaled_dot_product_attention(
                     q[part].view(-1, self.kv_heads, group, self.head_dim),  # a group's query heads as if they were positions
-                    self.keys[index, part, :, : bias.shape[-1]],
-                    self.values[index, part, :, : bias.shape[-1]],
+                    keys[part, :, : bias.shape[-1]],
+                    values[part, :, : bias.shape[-1]],
                     attn_mask=bias,
                 )
                 for part, bias in parts
             ]
-            x = x + layer["out"](torch.cat(mixed).reshape(rows, -1))
-            x = self._mlp(x, layer)
-        return self._norm(x, self.final_norm)
+            return torch.cat(mixed)
+
+        return by_pytorch
 
     def _part(self, start: int, positions: torch.Tensor) -> tuple[slice, torch.Tensor]:
         """Neighbouring slots and their mask [rows, 1, 1, length]; each part reads no further than its longest row."""

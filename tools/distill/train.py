@@ -44,6 +44,8 @@ class Settings:
     """Train the head's rows too (they start as the target's embedding rows)."""
     tokens: int = 2048
     """Padded tokens per batch."""
+    muon: bool = False
+    """Train matrices by Muon (orthogonal updates, as large as AdamW's would be) and only vectors by AdamW."""
     rate: float = 1e-3
     """Peak learning rate."""
     floor: float = 0.01
@@ -135,6 +137,20 @@ def rate_at(step: int, total: int, settings: Settings) -> float:
     return settings.rate * (settings.floor + (1 - settings.floor) * cosine)
 
 
+def _optimizers(trained: Sequence[torch.nn.Parameter], settings: Settings) -> list[torch.optim.Optimizer]:
+    """One optimiser, or two where Muon takes the matrices; weight decay is for matrices only."""
+    matrices, vectors = [p for p in trained if p.dim() > 1], [p for p in trained if p.dim() <= 1]
+    groups = [{"params": vectors, "weight_decay": 0.0}]
+    others: list[torch.optim.Optimizer] = []
+    if settings.muon:
+        others = [
+            torch.optim.Muon(matrices, lr=settings.rate, weight_decay=settings.weight_decay, adjust_lr_fn="match_rms_adamw")
+        ]
+    else:
+        groups.insert(0, {"params": matrices, "weight_decay": settings.weight_decay})
+    return [torch.optim.AdamW(groups, lr=settings.rate, betas=(0.9, 0.95), fused=True), *others]
+
+
 def _plain(settings: Settings) -> dict[str, Any]:
     """As JSON has it: lists instead of tuples."""
     return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(settings).items()}
@@ -184,19 +200,12 @@ class _Trainer:
         self.draft = self._new_draft()
         self.trained = [p for p in self.draft.parameters() if p.requires_grad]
         self.averaged = [p.detach().clone() for p in self.trained] if settings.average else []
-        self.optimizer = torch.optim.AdamW(
-            [
-                {"params": [p for p in self.trained if p.dim() > 1], "weight_decay": settings.weight_decay},
-                {"params": [p for p in self.trained if p.dim() <= 1], "weight_decay": 0.0},
-            ],
-            lr=settings.rate,
-            betas=(0.9, 0.95),
-            fused=True,
-        )
+        self.optimizers = _optimizers(self.trained, settings)
         self.step, self.total, self.spent = 0, settings.steps, 0.0
         if state:
             self.draft.load_state_dict(state["draft"])
-            self.optimizer.load_state_dict(state["optimizer"])
+            for optimizer, its_state in zip(self.optimizers, state["optimizers"], strict=True):
+                optimizer.load_state_dict(its_state)
             self.averaged = state["averaged"]
             self.step, self.total, self.spent = state["step"], state["total"], state["spent"]
 
@@ -227,7 +236,7 @@ class _Trainer:
             "head_ids": self.head_ids,
             "epochs": self.shelf.epochs,
             "draft": self.draft.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "optimizers": [optimizer.state_dict() for optimizer in self.optimizers],
             "averaged": self.averaged,
             "step": self.step,
             "total": self.total,
@@ -247,7 +256,7 @@ class _Trainer:
     def update(self, batch: batching.Batch) -> tuple[float, float]:
         """One step of the optimiser; (loss, overlap), summed over the batch's positions."""
         device = self.target.device
-        for group in self.optimizer.param_groups:
+        for group in [group for optimizer in self.optimizers for group in optimizer.param_groups]:
             group["lr"] = rate_at(self.step, self.total or self.settings.warmup + 1, self.settings)
         batch = batching.Batch(batch.ids.to(device), batch.where.to(device), batch.target_hidden.to(device))
         weight = mix(self.step / self.total if self.total else 0.0, self.settings)
@@ -256,8 +265,9 @@ class _Trainer:
         torch.autograd.backward(loss / self.usual)
         self.team.add_gradients(self.trained)
         torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
         if self.averaged:
             torch._foreach_lerp_(self.averaged, [p.detach() for p in self.trained], 1 - self.settings.average)
         self.step += 1
