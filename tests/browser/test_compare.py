@@ -79,6 +79,19 @@ def test_the_time_line_shows_what_had_happened_by_keyboard(tab):
     assert visible_tokens(tab, "A") == len(emitted(tab, "A"))
 
 
+def test_the_time_line_is_pulled_by_mouse(tab):
+    timeline = tab.get_by_label("Time", exact=True)
+    timeline.scroll_into_view_if_needed()
+    box = timeline.bounding_box()
+    whole = len(emitted(tab, "A"))
+    tab.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tab.mouse.down()
+    assert 0 < visible_tokens(tab, "A") < whole
+    tab.mouse.move(box["x"] + box["width"] - 1, box["y"] + box["height"] / 2)
+    tab.mouse.up()
+    assert visible_tokens(tab, "A") == whole
+
+
 def test_play_runs_all_lanes_to_the_end_on_one_clock(tab):
     whole = [len(emitted(tab, letter)) for letter in "ABC"]
     tab.get_by_role("button", name="Play").press("Enter")
