@@ -1,4 +1,4 @@
-"""The laws that the chapters draw (assets/js/learn/laws.js) against the package's own, and the order of quiz questions."""
+"""The laws that the views draw (assets/js/laws.js) against the package's own, and the chapters' draws and order of questions."""
 
 from __future__ import annotations
 
@@ -15,18 +15,19 @@ import torch
 from easd_viz import examples, sampling
 from easd_viz.trace import step_json
 
-LAWS = Path(__file__).parents[1] / "assets" / "js" / "learn" / "laws.js"
+SCRIPTS = Path(__file__).parents[1] / "assets" / "js"
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed: JavaScript runs in a browser only")
 
 
 def node(expression: str, given: Any) -> Any:
-    """The value of a JavaScript expression over ``given`` and the module ``laws``."""
+    """The value of a JavaScript expression over ``given`` and ``laws``, both modules of that name together."""
     script = (
-        'import { readFileSync } from "node:fs"; const laws = await import(process.argv[1]);'
+        'import { readFileSync } from "node:fs"; const [, shared, own] = process.argv;'
+        "const laws = { ...(await import(shared)), ...(await import(own)) };"
         f'const given = JSON.parse(readFileSync(0, "utf8")); console.log(JSON.stringify({expression}));'
     )
-    command = ["node", "--input-type=module", "-e", script, str(LAWS)]
+    command = ["node", "--input-type=module", "-e", script, str(SCRIPTS / "laws.js"), str(SCRIPTS / "learn" / "laws.js")]
     done = subprocess.run(command, input=json.dumps(given), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, f"laws.js does not run under node:\n{done.stderr}"
     return json.loads(done.stdout)
@@ -45,15 +46,28 @@ def test_kept_and_surplus_add_up_to_the_target():
     assert [each["kept"] + each["excess"] for each in split] == pytest.approx(q.ravel())
 
 
-def test_the_drawn_law_of_the_open_gate_is_the_closed_form():
+@pytest.mark.parametrize("rule", ["target", "exclude"])
+def test_the_drawn_law_of_the_open_gate_is_the_closed_form(rule):
     p, q = pairs()
     beta = np.minimum(p, q).sum(-1)
-    rows = [[{"p": a, "q": b, "beta": c} for a, b in zip(ps, qs, strict=True)] for ps, qs, c in zip(p, q, beta, strict=True)]
-    law = np.array(node("given.map((row) => row.map((each) => laws.gatedLaw(each, each.beta)))", rows))
+    tops = [[[[i, str(i), prob] for i, prob in enumerate(law)] for law in both] for both in zip(p, q, strict=True)]
+    tokens = [{"target_top": a, "draft_top": b, "beta": c} for (a, b), c in zip(tops, beta, strict=True)]
+    emitted = f"laws.emittedLaw(token, {json.dumps(rule)}).sort((a, b) => a.id - b.id)"
+    rows = node(f"given.map((token) => {emitted})", tokens)
+    assert all(row["isNear"] == (rule == "exclude") for each in rows for row in each), "whole lists leave nothing to estimate"
+    law = np.array([[row["emitted"] for row in each] for each in rows])
     assert law.sum(-1) == pytest.approx(1)
-    residual = np.maximum(p - q, 0) / (1 - beta)[:, None]
-    assert law == pytest.approx(beta[:, None] * p + (1 - beta)[:, None] * residual)
-    tv = sampling.tv_target(torch.tensor(p), torch.tensor(np.maximum(p - q, 0)), torch.tensor(beta))
+    residual, both = np.maximum(p - q, 0), np.minimum(p, q)
+    if rule == "target":
+        resampled = beta[:, None] * p
+    else:
+        without = np.stack([np.where(np.eye(p.shape[1])[x], 0, p) / (1 - p[:, [x]]) for x in range(p.shape[1])], axis=1)
+        resampled = np.einsum("nx,nxy->ny", both, without)
+    assert law == pytest.approx(resampled + residual)
+    tensors = [torch.tensor(each) for each in (p, residual)]
+    tv = sampling.tv_target(*tensors, torch.tensor(beta))
+    if rule == "exclude":
+        tv = sampling.tv_exclude(*tensors, torch.tensor(both), greedy=False)
     assert np.abs(law - p).sum(-1) / 2 == pytest.approx(tv.numpy(), abs=1e-6)
     assert np.abs(law - p).max() > 0.01, "the law equals the target's: this test could not tell them apart"
 

@@ -234,7 +234,10 @@ def test_the_gate_is_predicted_by_keyboard_alone(learn):
 def test_the_gates_law_is_drawn_and_the_closed_gate_is_the_targets(learn):
     chapter(learn, 6)
     here = asked(learn)
-    expect(learn.locator(".ez-picture .ez-note-line b")).to_have_text(f"{here.tv_target:.3f}")
+    distance = learn.locator(".ez-picture .ez-note-line b")
+    expect(distance).to_have_text(f"{here.tv_target:.3f}")
+    learn.get_by_role("button", name="open, exclude").click()
+    expect(distance).to_have_text(f"{here.tv_exclude:.3f}")
     learn.get_by_role("button", name="closed").click()
     numbers = [row.split() for row in learn.locator(".ez-laws li .ez-num").all_inner_texts()]
     plain = [each[-1] for each in numbers]

@@ -1,7 +1,7 @@
 // The drawings of the chapters: plain boxes with widths, in the page's colours, each number in words beside its bar.
 
 import { h, fixed, probability, visibleText } from "../dom.js";
-import { gatedLaw, sides, split } from "./laws.js";
+import { NEAR, emittedLaw, sides, split } from "../laws.js";
 
 const word = (text, extra = "") => h(`code.ez-word${extra}`, {}, visibleText({ text }));
 const bound = (value, atMost) => (atMost === null ? probability(value) : `< ${probability(atMost)}`);
@@ -87,12 +87,14 @@ export function splitFigure(token) {
   );
 }
 
-/** The law of the emitted token with the gate open, against the target's own. */
-export function gateFigure(token, open) {
-  const rows = sides(token).slice(0, ROWS);
-  const law = (row) => (open ? gatedLaw(row, token.beta) : row.p);
+/** The law of the emitted token against the target's own. `rule`: how an open gate resamples here; null where the gate is closed. */
+export function gateFigure(token, rule) {
+  const rows = emittedLaw(token, rule ?? "target").slice(0, ROWS);
+  const law = (row) => (rule ? row.emitted : row.p);
   const most = Math.max(...rows.map((row) => Math.max(row.p, law(row))));
   const width = (value) => ({ "--w": `${(100 * value) / most}%` });
+  const isNear = (row) => rule !== null && row.isNear;
+  const figure = (row) => (row.pAtMost === null ? `${isNear(row) ? "≈ " : ""}${probability(law(row))}` : bound(0, row.pAtMost));
   return h(
     "div.ez-laws.is-gate",
     {},
@@ -107,11 +109,12 @@ export function gateFigure(token, open) {
           word(row.text),
           h("span.ez-twin", { "aria-hidden": "true" }, h("i.p", width(row.p)), h("i.law", width(law(row)))),
           h("span.ez-num", {}, h("span.ez-sr", {}, "p "), bound(row.p, row.pAtMost)),
-          h("span.ez-num", {}, h("span.ez-sr", {}, "P "), row.pAtMost === null ? probability(law(row)) : bound(0, row.pAtMost)),
+          h("span.ez-num", {}, h("span.ez-sr", {}, "P "), figure(row)),
         ),
       ),
     ),
-    h("p.ez-marks", {}, h("span.p", {}, "p, the target’s own"), h("span.law", {}, open ? "P, what is emitted where the gate is open" : "P, what is emitted while the gate is closed")),
+    h("p.ez-marks", {}, h("span.p", {}, "p, the target’s own"), h("span.law", {}, rule ? "P, what is emitted where the gate is open" : "P, what is emitted while the gate is closed")),
+    rows.some((row) => isNear(row) && row.pAtMost === null) && h("p.ez-quiet", {}, NEAR),
   );
 }
 

@@ -4,6 +4,8 @@ import { h, fixed } from "../../dom.js";
 import { gateFigure } from "../figures.js";
 import { Quiz } from "../quiz.js";
 
+const STATES = { target: "open, target", exclude: "open, exclude", closed: "closed" };
+
 export const gate = {
   title: "The gate",
   why: [
@@ -13,16 +15,16 @@ export const gate = {
   make(body, context) {
     const left = h("div");
     const picture = h("div");
-    let open = true;
+    let state = context.store.gate.resample;
     let token = null;
     const toggle = h(
       "div.ez-beats",
-      { role: "group", "aria-label": "The gate at this position" },
-      ["open", "closed"].map((name) => h("button", { type: "button", onclick: () => { open = name === "open"; draw(); } }, name)),
+      { role: "group", "aria-label": "The gate at this position, and what an open one resamples from" },
+      Object.entries(STATES).map(([name, label]) => h("button", { type: "button", "data-state": name, onclick: () => { state = name; draw(); } }, label)),
     );
     const draw = () => {
-      [...toggle.children].forEach((button) => button.setAttribute("aria-pressed", (button.textContent === "open") === open));
-      picture.replaceChildren(gateFigure(token, open), formula(token, open));
+      for (const button of toggle.children) button.setAttribute("aria-pressed", button.dataset.state === state);
+      picture.replaceChildren(gateFigure(token, state === "closed" ? null : state), formula(token, state));
     };
     const right = h("div.ez-picture", {}, h("div.ez-lesson-row", {}, h("h3", {}, "Why it is not lossless"), toggle), picture);
     body.append(h("div.ez-two", {}, left, right));
@@ -38,14 +40,20 @@ export const gate = {
   },
 };
 
-function formula(token, open) {
-  const beta = fixed(token.beta, 2);
-  if (!open) return h("p.ez-note-line", {}, "P = min(p, q) + max(p − q, 0) = p. With the gate closed this is SD, and what comes out is exactly the target’s.");
+const WORDS = {
+  target: (beta) =>
+    `P = β·p + (1 − β)·r, with β = ${beta} and r the residual: a gated guess makes room for a draw from p, a rejected one for a draw from r. So p comes in only with weight β, and tokens that the target likes more than the draft does gain.`,
+  exclude: (beta) =>
+    `P(y) = Σ min(p, q)(x)·p(y) / (1 − p(x)) over all x other than y, plus (1 − β)·r(y), with β = ${beta} and r the residual: a gated guess x makes room for a draw from p without x. So a token that both models like, the likeliest guess, loses: it is never its own replacement.`,
+};
+
+function formula(token, state) {
+  if (state === "closed") return h("p.ez-note-line", {}, "P = min(p, q) + max(p − q, 0) = p. With the gate closed this is SD, and what comes out is exactly the target’s.");
   return h(
     "p.ez-note-line",
     {},
-    `P = β·p + (1 − β)·r, with β = ${beta} and r the residual: a gated guess makes room for a draw from p, a rejected one for a draw from r. So p comes in only with weight β, and tokens that the target likes more than the draft does gain. The distance between P and p, if the gate is open here: `,
-    h("b", {}, fixed(token.tv_target, 3)),
+    `${WORDS[state](fixed(token.beta, 2))} The distance between P and p, if the gate is open here: `,
+    h("b", {}, fixed(state === "target" ? token.tv_target : token.tv_exclude, 3)),
     " (total variation; 0 would be lossless, 1 would have nothing in common).",
   );
 }
