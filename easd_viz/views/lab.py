@@ -150,8 +150,12 @@ def sweep_figure(data: replay.GateArrays, gate: Gate, unit: str) -> go.Figure:
         height=SWEEP_HEIGHT,
         xaxis=axis(f"τ draft, {_unit(unit)}", range=_ends(shown_x)),
         yaxis=axis(f"τ target, {_unit(unit)}", range=_ends(shown_y)),
-        margin={"l": 52, "r": 8, "t": 26, "b": 42},
-        annotations=[_note(f"estimate on the recorded path · {counted(data)} · k = {gate.k}, ρ = {gate.overlap_threshold:g}")],
+        margin={"l": 52, "r": 8, "t": 40, "b": 42},
+        annotations=[
+            _note(
+                f"estimate on the recorded path<br>k = {gate.k}, ρ = {gate.overlap_threshold:g} · {counted(data)}", align="left"
+            )
+        ],
         uirevision=f"sweep {unit}",
     )
     fig.add_trace(_heatmap(found, x, y, shown_x, shown_y, colorbar=True))
@@ -256,7 +260,7 @@ def k_figure(data: replay.GateArrays, gate: Gate) -> go.Figure:
         height=SWEEP_HEIGHT,
         xaxis=axis("k", dtick=5, range=[0.3, len(ks) + 0.7]),
         yaxis=axis("gate rate, %", rangemode="tozero"),
-        margin={"l": 48, "r": 8, "t": 26, "b": 42},
+        margin={"l": 48, "r": 8, "t": 40, "b": 42},
         annotations=[_note(f"at the present thresholds and ρ = {gate.overlap_threshold:g}")],
         uirevision="k",
     )

@@ -175,7 +175,8 @@ def test_a_cell_of_the_sweep_and_a_point_over_k_set_the_knobs(tune):
     panel = tune.locator("#ez-tune-sweep .ez-plot")
     panel.scroll_into_view_if_needed()
     panel.locator(".nsewdrag").first.wait_for()
-    expect(panel).to_contain_text("estimate on the recorded path · n = ")
+    expect(panel).to_contain_text("estimate on the recorded path")
+    expect(panel).to_contain_text("· n = ")
     box = panel.locator(".nsewdrag").first.bounding_box()
     tune.mouse.click(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.5)
     was = value_of(tune, f"{STORE}.trace.head.config.draft_threshold")
@@ -202,7 +203,8 @@ def test_the_axes_turn_to_percentiles(tune):
     expect(panel).to_contain_text("percentile of the loaded tokens")
 
 
-def test_calibrated_thresholds_go_to_the_run_tab(tune):
+@pytest.mark.pair
+def test_calibrated_thresholds_go_to_the_run_tab_and_are_run_with(tune):
     traces = made()
     only(tune, traces)
     set_knob(tune, "overlap", 0.2)
@@ -220,6 +222,11 @@ def test_calibrated_thresholds_go_to_the_run_tab(tune):
     tune.wait_for_function("t => Math.abs(easd.store('run').gate.draft_threshold - t) < 1e-3", arg=expected.draft_threshold)
     assert knob(tune, "draft-threshold", tab="") == pytest.approx(expected.draft_threshold, abs=1e-3)
     assert knob(tune, "overlap", tab="") == 0.2
+    run(tune, "Name three birds.", tokens=6)
+    config = value_of(tune, "easd.store('run').trace.head.config")
+    assert config["draft_threshold"] == pytest.approx(expected.draft_threshold, abs=1e-3)
+    assert config["target_threshold"] == pytest.approx(expected.target_threshold, abs=1e-3)
+    assert config["overlap_threshold"] == 0.2
 
 
 def test_what_cannot_be_calibrated_says_why(tune):
