@@ -76,8 +76,8 @@ export class TokenText {
   #draw(what) {
     const { store } = this;
     if (store.generation !== this.#generation || !store.trace) this.#restart();
-    const atEnd = this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 40;
     const fresh = store.entries.slice(this.#drawn);
+    const atEnd = fresh.length > 0 && this.box.scrollTop + this.box.clientHeight >= this.box.scrollHeight - 40; // asking costs a layout
     for (const entry of fresh) this.#add(entry);
     this.#drawn = store.entries.length;
     if (what.has("gate") || what.has("trace")) this.#paintAll();
@@ -91,7 +91,7 @@ export class TokenText {
     this.#select(what.has("select"));
     this.#drawBoundary();
     legend(this.legend, store);
-    if (fresh.length && atEnd && !what.has("trace")) this.box.scrollTop = this.box.scrollHeight;
+    if (atEnd && !what.has("trace")) this.box.scrollTop = this.box.scrollHeight;
   }
 
   #restart() {

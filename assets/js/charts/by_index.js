@@ -2,7 +2,13 @@
 
 import { percent } from "../dom.js";
 import { colour } from "../palette.js";
+import { moveBars } from "./bars.js";
 import { TraceChart } from "./chart.js";
+
+const FEW = 8; // bars that have room for three lines each
+
+/** The words under a bar, line by line. */
+const lines = ({ accepted }, i, few) => (few ? [`${i + 1}`, percent(accepted.value), `n = ${accepted.denominator}`] : [`${i + 1}`, `${accepted.denominator}`]);
 
 export class ByIndex extends TraceChart {
   static hears = ["trace", "steps", "gate"];
@@ -17,9 +23,11 @@ export class ByIndex extends TraceChart {
     this.#drawn = JSON.stringify(bars);
     const x = bars.map((_, i) => i + 1);
     layout.xaxis.range = [0.4, Math.max(bars.length, 1) + 0.6];
-    const few = bars.length <= 8;
     layout.xaxis.tickvals = x;
-    layout.xaxis.ticktext = bars.map(({ accepted }, i) => (few ? `<b>${i + 1}</b><br>${percent(accepted.value)}<br>n = ${accepted.denominator}` : `<b>${i + 1}</b><br>${accepted.denominator}`));
+    layout.xaxis.ticktext = bars.map((bar, i) => {
+      const [index, ...rest] = lines(bar, i, bars.length <= FEW);
+      return [`<b>${index}</b>`, ...rest].join("<br>");
+    });
     return [
       {
         type: "bar",
@@ -41,7 +49,16 @@ export class ByIndex extends TraceChart {
   }
 
   restyle() {
-    return this.#drawn === JSON.stringify(this.store.metrics.by_index);
+    const bars = this.store.metrics.by_index;
+    const now = JSON.stringify(bars);
+    if (this.#drawn === now) return true;
+    this.#drawn = now;
+    return moveBars(
+      this.plot.plot,
+      bars.map(({ accepted }) => accepted.value),
+      bars.map(({ beta }) => beta.value),
+      bars.map((bar, i) => lines(bar, i, bars.length <= FEW)),
+    );
   }
 
   keyAt() {
