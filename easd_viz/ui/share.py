@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import gradio as gr
 
-from easd_viz import UserError, export, link, store
-from easd_viz.assets import EXAMPLES
-from easd_viz.trace import Trace
+from easd_viz import UserError, examples, export, link
+from easd_viz.examples import EXAMPLES
 from easd_viz.ui import controls, run
 from easd_viz.ui.components import KNOB_ORDER, download, js_knobs, shared, status
 from easd_viz.ui.run import LIGHT, QUIET, STORE
@@ -27,12 +25,6 @@ def wire(parts: run.Parts) -> None:
     knobs = [getattr(parts.controls, name) for name in KNOB_ORDER]
     # with neither triggers nor inputs: when the page is loaded
     gr.on(None, open_link, None, outputs, **LIGHT).then(None, knobs, None, js=js_knobs(STORE), **QUIET)
-
-
-@cache
-def examples() -> dict[str, Trace]:
-    """The bundled runs by name."""
-    return {path.stem: store.load(path) for path in sorted(EXAMPLES.glob("*.jsonl"))}
 
 
 def save_html(session: Session | None) -> dict[str, Any]:
@@ -58,15 +50,16 @@ def settings(wanted: Any) -> link.Settings:
 
 def _example_shown(session: Session | None, wanted: link.Settings) -> str | None:
     shown = run.shown_by(session)
-    for name, trace in examples().items():
-        header = trace.header
+    for example in EXAMPLES:
+        recorded = examples.load(example.name)
+        header = recorded.header
         same = (header.prompt.text, header.config, header.prompt.chat_template) == (
             wanted.prompt,
             wanted.config,
             wanted.chat_template,
         )
-        if same and trace.fingerprint == shown.fingerprint:
-            return name
+        if same and recorded.fingerprint == shown.fingerprint:
+            return example.name
     return None
 
 
@@ -86,10 +79,11 @@ def open_link(request: gr.Request) -> list[Any]:
 def _open_example(asked: link.Link) -> list[Any]:
     session = run.of_visitor(None)
     name = asked.example or ""
-    found = examples().get(name)
-    if found is None:
-        line = status("error", f"There is no example called “{name[:40]}”. There are: {', '.join(examples())}.")
+    names = [example.name for example in EXAMPLES]
+    if name not in names:
+        line = status("error", f"There is no example called “{name[:40]}”. There are: {', '.join(names)}.")
         return [session, gr.skip(), line, *run.button_states(session), *controls.unchanged(), gr.skip()]
+    found = examples.load(name)
     view = session.show(found)
     line = status("idle", "A recorded example", ". ".join((end_words(found)[1], *asked.notes)))
     return [session, view, line, *run.button_states(session), *controls.settings_of(found), shared(None, select=asked.token)]

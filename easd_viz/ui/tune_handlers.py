@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
 
-from easd_viz import UserError, branch, calibrate, replay, store, trace
+from easd_viz import UserError, branch, calibrate, examples, replay, store, trace
+from easd_viz.examples import EXAMPLES
 from easd_viz.trace import Config, Outcome, Trace
 from easd_viz.ui import run
 from easd_viz.ui.components import KNOB_ORDER, download, status
@@ -21,7 +21,6 @@ from easd_viz.verify import Gate
 from easd_viz.views import lab as views
 from easd_viz.views.data import view_model
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "assets" / "examples"
 SHOWN = 9
 """How many values ``show`` gives: the lab, list, text, pool, status, then the comparison's four."""
 
@@ -65,8 +64,8 @@ def enter(lab: Lab | None, session: Session | None) -> list[Any]:
 
 def add_examples(lab: Lab | None) -> list[Any]:
     lab = of_visitor(lab)
-    for path in sorted(EXAMPLES.glob("*.jsonl")):
-        lab.add(store.load(path), path.stem, "example")
+    for each in EXAMPLES:
+        lab.add(examples.load(each.name), each.name, "example")
     return show(lab, status("idle", "Added", loaded_words(lab)))
 
 
