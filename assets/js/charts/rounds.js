@@ -10,7 +10,8 @@ import { TraceChart, plain } from "./chart.js";
 const OUTCOMES = ["accepted", "rejected", "gated", "discarded"];
 const MARGIN = 5; // rows that are drawn above and below those in view
 const FAINT = 1.001; // how much further on the colour scale the faint cells are
-const OPACITY = 0.28; // of the faint ones
+const OPACITY = 0.2; // of the faint ones
+const WASH = 0.55; // of the outcomes' colours, so that the page's ink can be read on them
 const CHARACTERS = 9; // of a token that fit a cell of four columns
 
 export class Rounds extends TraceChart {
@@ -80,7 +81,7 @@ export class Rounds extends TraceChart {
       ygap: 2,
       hoverongaps: false,
       hovertemplate: "%{hovertext}<extra></extra>",
-      textfont: { size: 11 },
+      textfont: { size: 11, ...(this.store.colour === "outcome" && { color: colour("ink") }) }, // on a scale plotly finds one
       texttemplate: gamma <= 8 ? "%{text}" : "",
       ...{ zmin: 0, zmax: 1 + FAINT, colorscale },
       ...{ z, text, hovertext, customdata, x0: 1, dx: 1, y0: from, dy: 1 },
@@ -92,7 +93,8 @@ export class Rounds extends TraceChart {
     const { store } = this;
     const stops = store.colour === "outcome" ? OUTCOMES.flatMap((name, i) => [[i / 4, colour(name)], [(i + 1) / 4, colour(name)]]) : COLORSCALE;
     const [low, high] = store.colour === "outcome" ? [-0.5, OUTCOMES.length - 0.5] : store.range(store.colour);
-    const both = [...stops, ...stops.map(([at, hex]) => [at + FAINT, faint(hex, OPACITY)])];
+    const wash = store.colour === "outcome" ? WASH : 1;
+    const both = [...stops.map(([at, hex]) => [at, faint(hex, wash)]), ...stops.map(([at, hex]) => [at + FAINT, faint(hex, OPACITY)])];
     return {
       place: (value) => Math.min(Math.max((value - low) / (high - low), 0), 1),
       colorscale: both.map(([at, tone]) => [at / (1 + FAINT), tone]),
