@@ -25,18 +25,18 @@ URL = f"http://127.0.0.1:{PORT}/"
 ARGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync", "--no-first-run", "--disable-quic"]
 TOKENS = 1000
 
-MOVE = """async (value) => {
-  const slider = document.querySelector('input[type=range][aria-label="range slider for τ draft, nats"]');
+MOVE = """async ([selector, store, value]) => {
+  const slider = document.querySelector(selector);
   const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
-  const store = easd.store('run');
+  const views = easd.store(store);
   await painted();
   const started = performance.now();
   slider.value = value;
   slider.dispatchEvent(new Event('input', { bubbles: true }));
-  do { await painted(); } while (store.gate.draft_threshold !== value || store.pending.size);
+  do { await painted(); } while (views.gate.draft_threshold !== value || views.pending.size);
   return performance.now() - started;
 }"""
-"""Move the slider and wait until every view has drawn; a promise for the milliseconds."""
+"""Move the slider and wait until every view of the store has drawn; a promise for the milliseconds."""
 
 
 def start_app() -> tuple[subprocess.Popen[bytes], float]:
@@ -88,16 +88,37 @@ def thousand_tokens() -> Trace:
     return make_trace(7, 700, 4, Config(seed=7, draft_threshold=2.0, target_threshold=1.0, overlap_threshold=0.2))
 
 
-def slider_move(page: Page) -> Line:
+def open_thousand(page: Page) -> Trace:
     trace = thousand_tokens()
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Open a trace").click()
     chooser.value.set_files({"name": "thousand.jsonl", "mimeType": "application/jsonl", "buffer": dumps(trace)})
     page.wait_for_function(f"easd.store('run').trace.rounds.length === {len(trace.steps)}")
     page.wait_for_function("easd.store('run').pending.size === 0")
-    spans = [page.evaluate(MOVE, 0.5 + 0.25 * i) for i in range(2 * RUNS)]
-    detail = f"worst {max(spans):.0f} ms; {len(trace.token_ids)} tokens, {len(trace.steps)} rounds; text, cards and all charts"
-    return Line("slider move to everything redrawn", f"{median(spans):.0f} ms", "≤ 100 ms", detail)
+    return trace
+
+
+def slider_moves(page: Page) -> Iterator[Line]:
+    """On the Run tab and on the Tune tab, over the same trace."""
+    trace = open_thousand(page)
+    size = f"{len(trace.token_ids)} tokens, {len(trace.steps)} rounds"
+    yield _slider_line(
+        page, "run", "#ez-draft-threshold", "slider move to everything redrawn", f"{size}; text, cards and all charts"
+    )
+    page.get_by_role("tab", name="Tune").click()
+    page.wait_for_function("easd.pool('tune').gate !== null && easd.store('tune').trace !== null")
+    page.wait_for_function(f"easd.store('tune').trace.rounds.length === {len(trace.steps)}")
+    page.locator("#ez-tune-tokens tbody td").first.wait_for()
+    yield _slider_line(
+        page, "tune", "#ez-tune-draft-threshold", "the same on the Tune tab", f"{size}; text, counts, list, gate plane"
+    )
+
+
+def _slider_line(page: Page, store: str, slider: str, what: str, size: str) -> Line:
+    page.wait_for_timeout(2000)  # the first draws are done
+    values = [0.5 + 0.25 * i for i in range(2 * RUNS)]
+    spans = [page.evaluate(MOVE, [f"{slider} input[type=range]", store, value]) for value in values]
+    return Line(what, f"{median(spans):.0f} ms", "≤ 100 ms", f"worst {max(spans):.0f} ms; {size}")
 
 
 def measure() -> Iterator[Line]:
@@ -111,7 +132,7 @@ def measure() -> Iterator[Line]:
             page = browser.new_context(viewport={"width": 1440, "height": 900}).new_page()
             page.goto(URL)
             page.locator("#ez-text .tok").first.wait_for()
-            yield slider_move(page)
+            yield from slider_moves(page)
             browser.close()
     finally:
         process.terminate()
