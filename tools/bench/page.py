@@ -114,10 +114,10 @@ def slider_moves(page: Page) -> Iterator[Line]:
     )
 
 
-def _slider_line(page: Page, store: str, slider: str, what: str, size: str) -> Line:
+def _slider_line(page: Page, store: str, prefix: str, what: str, size: str) -> Line:
     page.wait_for_timeout(2000)  # the first draws are done
     values = [0.5 + 0.25 * i for i in range(2 * RUNS)]
-    spans = [page.evaluate(MOVE, [f"{slider} input[type=range]", store, value]) for value in values]
+    spans = [page.evaluate(MOVE, [f"#ez-{prefix}draft-threshold input[type=range]", store, value]) for value in values]
     return Line(what, f"{median(spans):.0f} ms", "≤ 100 ms", f"worst {max(spans):.0f} ms; {size}")
 
 
