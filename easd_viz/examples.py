@@ -32,7 +32,7 @@ class Example:
         return FOLDER / f"{self.name}.jsonl"
 
 
-def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.6, 1.2)) -> Config:
+def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.8, 1.35)) -> Config:
     """``taus``: draft, target. A lower temperature makes both models surer, so it needs lower ones."""
     return Config(
         temperature=temperature,
