@@ -102,16 +102,12 @@ def slider_moves(page: Page) -> Iterator[Line]:
     """On the Run tab and on the Tune tab, over the same trace."""
     trace = open_thousand(page)
     size = f"{len(trace.token_ids)} tokens, {len(trace.steps)} rounds"
-    yield _slider_line(
-        page, "run", "#ez-draft-threshold", "slider move to everything redrawn", f"{size}; text, cards and all charts"
-    )
+    yield _slider_line(page, "run", "", "slider move to everything redrawn", f"{size}; text, cards and all charts")
     page.get_by_role("tab", name="Tune").click()
     page.wait_for_function("easd.pool('tune').gate !== null && easd.store('tune').trace !== null")
     page.wait_for_function(f"easd.store('tune').trace.rounds.length === {len(trace.steps)}")
     page.locator("#ez-tune-tokens tbody td").first.wait_for()
-    yield _slider_line(
-        page, "tune", "#ez-tune-draft-threshold", "the same on the Tune tab", f"{size}; text, counts, list, gate plane"
-    )
+    yield _slider_line(page, "tune", "tune-", "the same on the Tune tab", f"{size}; text, counts, list, gate plane")
 
 
 def _slider_line(page: Page, store: str, prefix: str, what: str, size: str) -> Line:
