@@ -239,6 +239,7 @@ def test_attention_in_c_is_pytorchs(monkeypatch: pytest.MonkeyPatch, target: Pat
     assert (in_c[0] - values[0, :, 0].repeat_interleave(lean.heads // lean.kv_heads, dim=0).flatten().float()).abs().max() == 0, (
         "a row of one position must get that position's values"
     )
+    assert torch.tensor([1e-310], dtype=torch.float64).mul(1.0).item() > 0, "loading the kernel took subnormal numbers away"
 
 
 def test_draft_folder_loads_as_written(whole: Path, target: Path) -> None:

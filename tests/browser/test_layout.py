@@ -42,7 +42,7 @@ def test_the_example_is_there_before_anything_was_run(page):
 def test_the_page_holds_still_while_a_run_streams(page):
     tops = """() => [...document.querySelectorAll('.ez-head, .ez-card, .ez-cards, .ez-plot, #ez-run-button, .ez-slider')]
         .map(e => Math.round(e.getBoundingClientRect().top + scrollY))"""
-    start(page, LONG, tokens=400)
+    start(page, LONG, tokens=900)
     wait_for_rounds(page, 1)
     before = page.evaluate(tops)
     wait_for_rounds(page, 4)

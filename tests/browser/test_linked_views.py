@@ -107,7 +107,7 @@ def test_a_real_click_on_a_cell_of_the_rounds_selects_its_token(page):
 
 @pytest.mark.pair
 def test_zoom_and_selection_live_through_a_run(page):
-    start(page, LONG, tokens=400)
+    start(page, LONG, tokens=900)
     wait_for_rounds(page, 2)
     page.locator("#ez-pause").click()  # a busy browser takes longer for a drag than the run would last
     expect(status(page)).to_have_text("Paused")

@@ -39,13 +39,13 @@ def test_a_run_to_its_end_shows_what_the_engine_decodes(page, demo_pair):
 def test_two_visitors_at_once_wait_for_each_other_and_get_their_own_runs(open_page, demo_pair):
     """Whoever asks second sees that others are before them, and neither gets a token of the other's."""
     first, second = open_page(), open_page()
-    start(first, LONG, tokens=200)
+    start(first, LONG, tokens=900)
     wait_for_rounds(first, 2)
     second.get_by_label("Prompt", exact=True).fill(PROMPT)
     set_number(second, "New tokens", 8)
     second.locator("#ez-run-button").click()
     expect(status(second)).to_contain_text("Waiting for the models")
-    assert rounds(first) < 200, "the first run was over before the second was asked for: nothing is tested"
+    expect(status(first)).to_contain_text("Running")
     first.locator("#ez-stop").click()
     expect(status(first)).to_have_text("Stopped")
     expect(status(second)).to_contain_text("Done")
@@ -54,19 +54,20 @@ def test_two_visitors_at_once_wait_for_each_other_and_get_their_own_runs(open_pa
     mine, theirs = saved(second), saved(first)
     *_, expected = record(demo_pair, encode_prompt(demo_pair, PROMPT), mine.header.config)
     assert mine.token_ids == expected.token_ids
-    *_, whole = record(demo_pair, encode_prompt(demo_pair, LONG), theirs.header.config)
-    assert theirs.token_ids == whole.token_ids[: len(theirs.token_ids)]
+    alone = record(demo_pair, encode_prompt(demo_pair, LONG), theirs.header.config)
+    as_far = next(trace for trace in alone if len(trace.token_ids) >= len(theirs.token_ids))
+    assert theirs.token_ids == as_far.token_ids
 
 
 def test_stop_in_the_middle_then_step_goes_on_from_there(page):
-    start(page, LONG, tokens=400)
+    start(page, LONG, tokens=900)
     wait_for_rounds(page, 2)
     page.locator("#ez-stop").click()
     expect(status(page)).to_have_text("Stopped")
     page.wait_for_function(f"{STORE}.trace.foot?.stop_reason === 'stopped'")
     settled(page)
     stopped = saved(page)
-    assert len(stopped.token_ids) < 400
+    assert len(stopped.token_ids) < 900
     page.locator("#ez-step").click()
     wait_for_rounds(page, len(stopped.steps) + 1)
     expect(status(page)).to_have_text("Paused")
