@@ -1,4 +1,4 @@
-"""The real app, in this process so that all browser tests of it share one loaded demo pair, and a Chromium page on it."""
+"""The real app, in this process so that all browser tests share one loaded demo pair, and a Chromium page on it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group(f"browser-{item.path.stem}"))
+            item.add_marker(pytest.mark.xdist_group("browser"))
 
 
 @pytest.fixture(scope="session")

@@ -83,7 +83,7 @@ def compiled(head_dim: int, group: int) -> Attend | None:
     try:
         source, compiled_source, library = (folder / f"attend.{ending}" for ending in ("cpp", "o", "so"))
         source.write_text(SOURCE, encoding="utf-8")
-        # In two steps: a linker that is told of -ffast-math adds start-up code that takes subnormal numbers from the whole process.
+        # In two steps: told of -ffast-math, a linker adds start-up code that takes subnormal numbers from the whole process.
         for step in ([*flags, "-c", str(source), "-o"], ["-shared", "-fopenmp", str(compiled_source), "-o"]):
             made = compiled_source if "-c" in step else library
             subprocess.run([compiler, *step, str(made)], check=True, capture_output=True)
