@@ -6,11 +6,15 @@ import json
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from easd_viz import store, trace
 from easd_viz.trace import Trace
 
 STORE = "easd.store('run')"
+
+PATIENCE = 60_000
+"""ms."""
 
 LONG = "Tell me about the sea."
 """The demo pair's answer does not end before several hundred tokens."""
@@ -101,9 +105,16 @@ def open_trace(page: Page, made: Trace | bytes, name: str = "trace.jsonl") -> No
 
 
 def open_trace_by_key(page: Page, made: Trace) -> None:
-    """The same where the button has the focus."""
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Enter")
+    """The same where the button has the focus. Pressed again where nothing came: a browser forgets in five seconds that a key was
+    pressed, and a busy one may take longer to ask for the file."""
+    for wait in (10_000, 10_000, 10_000, PATIENCE):
+        try:
+            with page.expect_file_chooser(timeout=wait) as chooser:
+                page.keyboard.press("Enter")
+            break
+        except PlaywrightTimeout:
+            if wait == PATIENCE:
+                raise
     chooser.value.set_files({"name": "trace.jsonl", "mimeType": "application/jsonl", "buffer": trace.dumps(made)})
 
 
