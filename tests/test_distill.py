@@ -242,6 +242,14 @@ def test_attention_in_c_is_pytorchs(monkeypatch: pytest.MonkeyPatch, target: Pat
     assert torch.tensor([1e-310], dtype=torch.float64).mul(1.0).item() > 0, "loading the kernel took subnormal numbers away"
 
 
+def test_a_compiler_that_fails_leaves_pytorchs_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attend, "SOURCE", "no program")
+    if attend.shutil.which("c++") is None:
+        pytest.skip("no C++ compiler here")
+    with pytest.warns(UserWarning, match="PyTorch's is used"):
+        assert attend.compiled.__wrapped__(16, 2) is None
+
+
 def test_draft_folder_loads_as_written(whole: Path, target: Path) -> None:
     embedding = load_target(str(target))[0].model.embed_tokens.weight
     model = draft.load(whole / "draft", embedding)

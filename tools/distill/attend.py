@@ -1,7 +1,7 @@
-"""One step of attention over a long-lived bf16 cache, in C for a CPU: what the sampler spends most of its time on.
+"""One step of attention over a long-lived bf16 cache, in C++ for a CPU: what the sampler spends most of its time on.
 
-PyTorch's own kernel packs keys and values anew for every call, which costs more than the arithmetic when there is one query a
-row. Used where a C++ compiler is at hand; elsewhere, and on a GPU, the sampler keeps to PyTorch's.
+PyTorch's own kernels take several times as long with one query a row (docs/LOG.md has the figures). Used where a C++ compiler
+with OpenMP is at hand; elsewhere, and on a GPU, the sampler keeps to PyTorch's.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -74,7 +75,7 @@ Attend = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], torc
 
 @cache
 def compiled(head_dim: int, group: int) -> Attend | None:
-    """The kernel for these sizes, compiled once and for this processor; None where there is no compiler."""
+    """The kernel for these sizes, compiled once and for this processor; None where there is no compiler that can."""
     compiler = shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
     if compiler is None:
         return None
@@ -88,6 +89,11 @@ def compiled(head_dim: int, group: int) -> Attend | None:
             made = compiled_source if "-c" in step else library
             subprocess.run([compiler, *step, str(made)], check=True, capture_output=True)
         function = ctypes.CDLL(str(library)).attend
+    except subprocess.CalledProcessError as error:
+        warnings.warn(
+            f"{compiler} can't compile the sampler's attention, PyTorch's is used: {error.stderr.decode()[:300]}", stacklevel=2
+        )
+        return None
     finally:
         shutil.rmtree(folder)
     function.restype = None
