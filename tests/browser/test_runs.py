@@ -46,6 +46,7 @@ def test_two_visitors_at_once_wait_for_each_other_and_get_their_own_runs(open_pa
     second.locator("#ez-run-button").click()
     expect(status(second)).to_contain_text("Waiting for the models")
     expect(status(first)).to_contain_text("Running")
+    first.bring_to_front()  # a page behind another may get no frames, and a click waits for one
     first.locator("#ez-stop").click()
     expect(status(first)).to_have_text("Stopped")
     expect(status(second)).to_contain_text("Done")
