@@ -18,7 +18,7 @@ from tiny import make_config, make_model, make_tokenizer
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from distill import attend, data, draft, parallel, sampler  # noqa: E402
+from distill import attend, card, data, draft, parallel, sampler  # noqa: E402
 from distill import train as training  # noqa: E402
 from distill_draft import load_target  # noqa: E402
 
@@ -262,3 +262,20 @@ def test_draft_folder_loads_as_written(whole: Path, target: Path) -> None:
     outside = torch.ones(full.shape[1], dtype=torch.bool)
     outside[model.head_ids] = False
     assert full[:, outside].abs().max() == 0, "an id outside the reduced vocabulary has a probability above 0"
+
+
+def test_a_card_keeps_how_its_start_was_made(run: Path, whole: Path, tmp_path: Path) -> None:
+    """Two exports, the second over the first: each draft's own text and training come first, the earlier one's below."""
+    facts = {"target": "Tiny", "layers": 2, "trained": 0.1, "covered": 200, "extra": "sums", "head_rows": ""}
+    shipped = tmp_path / "README.md"
+    card.write(tmp_path, run, [whole], [], None, facts)
+    first = shipped.read_text(encoding="utf-8")
+    assert card.EARLIER not in first
+    card.write(tmp_path, run, [whole], [], None, {**facts, "extra": "riddles"}, shipped)
+    card.write(tmp_path, run, [whole], [], None, {**facts, "extra": "songs"}, shipped)
+    text = shipped.read_text(encoding="utf-8")
+    assert text.count(f"## {card.EARLIER}\n") == 1
+    order = [text.index(f"`extra` are {extra}.") for extra in ("songs", "riddles", "sums")]
+    assert order == sorted(order), "the youngest draft is told of first"
+    assert text.count("Stage 1: ") == 3
+    assert text.index(f"## {card.EARLIER}") > text.index("Stage 1: "), "its own training stands above the earlier one's"

@@ -124,7 +124,7 @@ def run_export(args: argparse.Namespace) -> None:
         "extra": args.extra_name,
         "head_rows": ", trained head rows" if model.head.requires_grad else "",
     }
-    card.write(args.to, args.run, args.out, args.figures, args.notes, facts)
+    card.write(args.to, args.run, args.out, args.figures, args.notes, facts, args.start_card)
 
 
 def _always(tokenizer: Any) -> list[int]:
@@ -178,6 +178,9 @@ def main() -> None:
     verb.add_argument("--temperature", type=float, default=0.7, help="where --sharpen measures (default %(default)s)")
     verb.add_argument("--held-out-every", type=int, default=64, help="as in training (default %(default)s)")
     verb.add_argument("--figures", type=Path, nargs="*", default=[], help="JSON files {command, note, result} for the card")
+    verb.add_argument(
+        "--start-card", type=Path, help="card of the draft given to train as --start: how that one was made is told below"
+    )
     verb.add_argument("--notes", type=Path, help="Markdown file whose section 'Draft model' ends the card")
     verb.add_argument("--extra-name", default="", help="what the file of --extra-prompts was, for the card")
     verb.add_argument("--target-name", default="SmolLM2-135M-Instruct", help="the target's name in the card")

@@ -31,6 +31,9 @@ logit -10000, which softmax turns into exactly 0 (a reduced draft vocabulary, as
 """
 
 
+EARLIER = "The draft that stage 1 started from"
+
+
 def read_log(path: Path) -> list[dict[str, Any]]:
     """The events of a run's log; none where there is no log."""
     if not path.exists():
@@ -121,12 +124,29 @@ def section_of(path: Path, title: str) -> str:
     return rest.partition("\n## ")[0].strip()
 
 
+def earlier_section(start_card: Path) -> str:
+    """What the card of the draft that the first stage started from says of its own making; its own start's below it."""
+    text = start_card.read_text(encoding="utf-8")
+    told = [f"### {title}, before\n\n{section_of(start_card, title)}\n" for title in ("Training text", "Training")]
+    if f"## {EARLIER}\n" in text:
+        told.append(section_of(start_card, EARLIER) + "\n")
+    return f"## {EARLIER}\n\n" + "\n".join(told)
+
+
 def write(
-    to: Path, run: Path, stages: Sequence[Path], figures: Sequence[Path], notes: Path | None, facts: dict[str, Any]
+    to: Path,
+    run: Path,
+    stages: Sequence[Path],
+    figures: Sequence[Path],
+    notes: Path | None,
+    facts: dict[str, Any],
+    start_card: Path | None = None,
 ) -> None:
-    """Writes README.md into a draft folder. ``facts``: what ``HEAD`` leaves open."""
+    """Writes README.md into a draft folder. ``facts``: what ``HEAD`` leaves open. ``start_card`` may be that README.md itself."""
     head = HEAD.format(**facts)
     sections = [head, figures_section(figures), data_section(run, facts["extra"]), training_section(stages)]
+    if start_card is not None:
+        sections.append(earlier_section(start_card))
     if notes is not None:
         sections.append(f"## What was tried\n\n{section_of(notes, 'Draft model')}\n")
     sections.append("Made by `tools/distill_draft.py` (generate, train, export); this card is written by its last step.\n")
