@@ -15,7 +15,7 @@ export class ByIndex extends TraceChart {
   #drawn = "";
 
   constructor(element, store, skeleton) {
-    super(element, store, skeleton, { title: "Acceptance by draft index", aside: "dash: mean β", label: "Acceptance rate by draft index, with counts" });
+    super(element, store, skeleton, { title: "Acceptance by draft index", aside: "— mean β", label: "Acceptance rate by draft index, with counts" });
   }
 
   data(layout) {
