@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from easd_viz import store
 from easd_viz.assets import EXAMPLES as FOLDER
@@ -32,16 +33,9 @@ class Example:
         return FOLDER / f"{self.name}.jsonl"
 
 
-def _config(max_new_tokens: int, seed: int, temperature: float = 0.7, taus: tuple[float, float] = (1.8, 1.35)) -> Config:
-    """``taus``: draft, target. A lower temperature makes both models surer, so it needs lower ones."""
-    return Config(
-        temperature=temperature,
-        draft_threshold=taus[0],
-        target_threshold=taus[1],
-        overlap_threshold=0.4,
-        max_new_tokens=max_new_tokens,
-        seed=seed,
-    )
+def _config(max_new_tokens: int, seed: int, **others: Any) -> Config:
+    """The app's defaults but for ``others``: a lower temperature makes both models surer, so it needs lower thresholds."""
+    return Config(max_new_tokens=max_new_tokens, seed=seed, **others)
 
 
 EXAMPLES: Sequence[Example] = (
@@ -71,7 +65,7 @@ EXAMPLES: Sequence[Example] = (
         "The same, three times",
         "Write a list with the same paragraph about rain three times.",
         "Colour the text by target entropy: where words come round again, the target knows what follows. Does the draft?",
-        _config(130, 3, 0.4, (0.8, 0.5)),
+        _config(130, 3, temperature=0.4, draft_threshold=0.8, target_threshold=0.5),
     ),
 )
 """In the order of the page; the first is what first paint shows."""

@@ -58,9 +58,9 @@ class Config:
     """The sampler's top-p; 1 is off."""
     k: int = 10
     """Length of the compared top-k lists (the gate's k), 1 to 20."""
-    draft_threshold: float = 1.8
+    draft_threshold: float = 1.3
     """tau_draft, nats. With the other defaults it gates about one in ten accepted tokens of the demo pair (its card)."""
-    target_threshold: float = 1.35
+    target_threshold: float = 1.2
     """tau_target, nats."""
     overlap_threshold: float = 0.4
     """rho, in [0, 1]."""
