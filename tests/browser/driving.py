@@ -16,7 +16,7 @@ STORE = "easd.store('run')"
 PATIENCE = 60_000
 """ms."""
 
-LONG = "Tell me about the sea."
+LONG = "Write a very long story about a journey around the world."
 """The demo pair's answer does not end before several hundred tokens."""
 
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tarfile
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -30,15 +31,16 @@ def fetch(cache: Path, script: Path) -> None:
     if npm is None:
         pytest.skip("npm is not installed, and axe-core is not in the cache")
     cache.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run([npm, "pack", f"axe-core@{VERSION}"], cwd=cache, capture_output=True, text=True, timeout=120)
-    if done.returncode != 0:
-        pytest.skip(f"npm can't fetch axe-core: {done.stderr.strip()[-200:]}")
-    archive = cache / f"axe-core-{VERSION}.tgz"
-    with tarfile.open(archive) as tar:
-        packed = tar.extractfile("package/axe.min.js")
-        assert packed is not None
-        script.write_bytes(packed.read())
-    archive.unlink()
+    with tempfile.TemporaryDirectory(dir=cache) as own:  # another worker may be fetching it too
+        done = subprocess.run([npm, "pack", f"axe-core@{VERSION}"], cwd=own, capture_output=True, text=True, timeout=120)
+        if done.returncode != 0:
+            pytest.skip(f"npm can't fetch axe-core: {done.stderr.strip()[-200:]}")
+        with tarfile.open(Path(own) / f"axe-core-{VERSION}.tgz") as tar:
+            packed = tar.extractfile("package/axe.min.js")
+            assert packed is not None
+            whole = Path(own) / script.name
+            whole.write_bytes(packed.read())
+        os.replace(whole, script)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
