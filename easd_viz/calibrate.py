@@ -275,8 +275,7 @@ def by_percentile(
     if not 0 <= percentile <= 100:
         raise CalibrateError(f"the percentile must be from 0 to 100; it is {percentile:g}")
     check_overlap(overlap_threshold)
-    draft = float(np.percentile(data.draft_entropy, percentile))
-    target = float(np.percentile(data.target_entropy, percentile))
+    draft, target = (float(percentiles(v, [percentile])[0]) for v in (data.draft_entropy, data.target_entropy))
     number = _renumbered(data.trace)
     intervals: list[Interval | None] = [None, None]
     if resamples and (traces := int(number.max()) + 1) > 1:
@@ -331,8 +330,7 @@ def by_gate_rate(
             grid = _weighted_percentiles(values, number, weights, PERCENTILES)
             low, high = _ends(grid[np.arange(resamples), picked])
             intervals[which] = (float(low), float(high))
-    thresholds = (float(np.percentile(v, percentile)) for v in (data.draft_entropy, data.target_entropy))
-    draft, target = thresholds
+    draft, target = (float(percentiles(v, [percentile])[0]) for v in (data.draft_entropy, data.target_entropy))
     at = sweep(
         data, [draft], [target], k=k, overlap_threshold=overlap_threshold, resample=resample, resamples=resamples, seed=seed
     )
@@ -366,18 +364,36 @@ def _nearest_percentiles(
     return out
 
 
-def _weighted_percentiles(values: Floats, number: NDArray[np.int64], weights: Floats, percentiles: Floats) -> Floats:
-    """[resamples, percentiles] as ``np.percentile`` gives them, every value repeated as often as its trace was drawn."""
+def percentiles(values: Floats, at: ArrayLike) -> Floats:
+    """[percentiles] of values, each from 0 to 100, linear between order statistics.
+
+    A percentile that falls on a value is that value to the last bit, so that ``>=`` counts its token: ``np.percentile`` may
+    give a neighbouring float there (of 51 values it looks for the 28th percentile at 14.000000000000002).
+    """
+    number = np.zeros(len(values), dtype=np.int64)
+    found: Floats = _weighted_percentiles(values, number, np.ones((1, 1)), np.asarray(at, dtype=np.float64))[0]
+    return found
+
+
+_ON_A_VALUE = 1e-9
+"""How near an order statistic's rank a computed rank is taken for it: rounding of rank x percentile stays far below."""
+
+
+def _weighted_percentiles(values: Floats, number: NDArray[np.int64], weights: Floats, at: Floats) -> Floats:
+    """[resamples, percentiles] as ``percentiles`` gives them, every value repeated as often as its trace was drawn."""
     order = np.argsort(values, kind="stable")
     ranked, owner = values[order], number[order]
-    out = np.empty((len(weights), len(percentiles)))
+    out = np.empty((len(weights), len(at)))
     for row, weight in enumerate(weights):
         up_to = weight[owner].cumsum()  # how many drawn values end at or before each ranked one
-        at = (up_to[-1] - 1) * percentiles / 100
-        below = np.floor(at)
+        rank = (up_to[-1] - 1) * at / 100
+        whole = np.rint(rank)
+        rank = np.where(np.abs(rank - whole) < _ON_A_VALUE, whole, rank)
+        below = np.floor(rank)
         low = ranked[np.searchsorted(up_to, below, side="right")]
         high = ranked[np.searchsorted(up_to, np.minimum(below + 1, up_to[-1] - 1), side="right")]
-        out[row] = low + (high - low) * (at - below)
+        part = rank - below
+        out[row] = np.where(part < 0.5, low + (high - low) * part, high - (high - low) * (1 - part))
     return out
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from synthetic import make_trace
 
@@ -140,8 +140,27 @@ def test_the_bootstrap_of_a_percentile_is_numpys_on_each_resample():
         assert found[row] == pytest.approx(np.percentile(drawn, [0.0, 12.5, 50, 97.3, 100.0]))
 
 
+@pytest.mark.parametrize("count", [11, 51, 101, 1001, 20_001])
+def test_a_percentile_that_falls_on_a_value_is_it_to_the_last_bit(count):
+    values = np.random.default_rng(count).gamma(0.5, 2.0, count)
+    on_values = [(tenths / 10, (count - 1) * tenths // 1000) for tenths in range(1001) if (count - 1) * tenths % 1000 == 0]
+    assert len(on_values) >= 11
+    found = calibrate.percentiles(values, [percentile for percentile, _ in on_values])
+    assert found.tolist() == np.sort(values)[[rank for _, rank in on_values]].tolist()
+
+
+def test_percentiles_between_values_are_numpys_and_never_leave_their_neighbours():
+    values = np.random.default_rng(3).gamma(0.5, 2.0, 87)
+    found = calibrate.percentiles(values, calibrate.PERCENTILES)
+    assert found == pytest.approx(np.percentile(values, calibrate.PERCENTILES))
+    assert np.all(np.diff(found) >= 0)
+    assert (found[0], found[-1]) == (values.min(), values.max())
+    assert calibrate.percentiles(values[:1], [0, 37, 100]).tolist() == [values[0]] * 3
+
+
 @settings(max_examples=15, deadline=None)
 @given(aim=st.floats(0, 0.9), rho=st.sampled_from([0.0, 0.1]))
+@example(aim=0.59375, rho=0.0).via("its best percentile, 28, falls on a token of these 51")
 def test_a_gate_rate_aimed_at_is_met_as_nearly_as_a_common_percentile_can(aim, rho):
     traces = some_traces(3)
     data = arrays(traces)

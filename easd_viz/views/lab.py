@@ -120,14 +120,13 @@ GRID = 41
 SMALL_GRID = 21
 RHOS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 """The small multiples' overlap thresholds."""
-PERCENTILES: Floats = np.linspace(0, 100, GRID)
 
 
 def thresholds(entropies: Floats, unit: str, count: int) -> tuple[Floats, Floats]:
     """(thresholds in nats, what the axis shows of them) for ``unit`` ``nats`` or ``percentiles`` of the loaded traces."""
     if unit == "percentiles":
         shown = np.linspace(0, 100, count)
-        return np.percentile(entropies, shown), shown
+        return calibrate.percentiles(entropies, shown), shown
     top = max(1.0, float(np.ceil(entropies.max() * 2) / 2))
     nats = np.linspace(0, top, count)
     return nats, nats

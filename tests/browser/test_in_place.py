@@ -8,7 +8,7 @@ from synthetic import make_trace
 
 from easd_viz.trace import Config
 
-DRAWN = """(e) => {
+DRAWN = r"""(e) => {
   const of = (selector, read) => [...e.querySelectorAll(selector)].map(read);
   const box = (each) => { const r = each.getBoundingClientRect(); return [r.left, r.top, r.width, r.height]; };
   const look = (each) => {
