@@ -146,3 +146,38 @@ def test_infinite_thresholds_close_the_gate():
         {"value": view_model(trace).value},
     )
     assert found == [True, None]
+
+
+PACED = """
+let now = 0;
+Object.defineProperty(globalThis, "performance", { value: { now: () => now } });
+const rests = [];
+globalThis.setTimeout = (go, ms) => rests.push([go, ms]);
+const { follow } = await js("pace.js");
+const drawn = [];
+const plot = (name, cost) => ({ settle: async () => { drawn.push([name, now]); now += cost; } });
+const [a, b] = [plot("a", 10), plot("b", 5)];
+const rest = async () => {
+  const [go, ms] = rests.shift();
+  now += ms;
+  await go();
+};
+const asked = async (...plots) => { plots.forEach(follow); await null; await null; await null; };
+await asked(a, b, b);
+const first = [...drawn];
+await asked(a);
+await rest();
+await rest();
+await rest();
+const idle = rests.length;
+await asked(b);
+console.log(JSON.stringify({ first, drawn, idle }));
+"""
+
+
+def test_plots_that_follow_a_run_draw_one_by_one_and_rest_four_times_as_long():
+    found = in_node(PACED, None)
+    assert found["first"] == [["a", 0]], "only one draws at once"
+    # a: 10 ms and 40 of rest; b, asked for twice, once: 5 and 20; a again; nothing more waits; then b at once
+    assert found["drawn"] == [["a", 0], ["b", 50], ["a", 75], ["b", 125]]
+    assert found["idle"] == 0, "nothing is left to wait for"

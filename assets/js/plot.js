@@ -2,6 +2,7 @@
 
 import { h } from "./dom.js";
 import { imageButtons } from "./images.js";
+import { follow } from "./pace.js";
 import { onTheme, themed } from "./palette.js";
 import { plotly } from "./plotly.js";
 
@@ -44,6 +45,12 @@ export class Plot {
   redraw() {
     this.#dirty = true;
     if (this.visible) this.settle();
+  }
+
+  /** A redraw that can wait its turn: more of the same follows. */
+  follow() {
+    this.#dirty = true;
+    if (this.visible) follow(this);
   }
 
   /** `restyle()` changes what is drawn in place, or returns false where it can't. Plotly draws it all once no more of them follow. */

@@ -30,6 +30,8 @@ Kind = Literal["run", "step", "continue", "rerun"]
 
 FRAME_S = 0.04
 """Rounds that come faster than this are sent together: a browser draws no faster, and every send costs the run time."""
+FRAME_S_PER_ROUND = 0.0005
+"""Added for each round of the trace: Gradio's page compares the whole value at every send, so the longer, the fewer."""
 
 OWN = ("draft_threshold", "target_threshold", "overlap_threshold", "k", "resample", "mode", "max_new_tokens")
 """Config fields that may differ between a trace and its continuation; any other makes a new run."""
@@ -188,7 +190,7 @@ def _run(session: Session, prompt: Prompt, wanted: Wanted, todo: Plan, number: i
             trace = Trace(header if kept is None else replace(kept, config=todo.config), todo.resume, None)
         trace = replace(trace, steps=(*trace.steps, *steps), footer=footer)
         ended = footer is not None or (todo.rounds is not None and len(trace.steps) - len(todo.resume) >= todo.rounds)
-        if ended or time.monotonic() - last_sent >= FRAME_S:
+        if ended or time.monotonic() - last_sent >= FRAME_S + FRAME_S_PER_ROUND * len(trace.steps):
             yield Update("busy", "Running", progress_words(trace), _share(trace), session.show(trace))
             last_sent = time.monotonic()
         else:

@@ -25,6 +25,7 @@ export class TraceChart {
     store.subscribe((what) => {
       if (!this.changes(what)) return;
       if (what.size === 1 && what.has("gate")) this.plot.restyled(() => this.restyle());
+      else if (what.size === 1 && what.has("steps") && !store.trace.foot) this.plot.follow();
       else this.plot.redraw();
     });
     this.plot.redraw();
