@@ -3,12 +3,13 @@
 import json
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from synthetic import make_trace
 
 from easd_viz import trace as t
-from easd_viz.ui import controls
+from easd_viz.ui import controls, run, session
 from easd_viz.ui.session import Session, Wanted, plan
 from easd_viz.views import charts, data, theme
 
@@ -87,6 +88,42 @@ def asked(trace: t.Trace, **changes) -> Wanted:
 
 def shown(trace: t.Trace) -> Session:
     return Session(trace=trace)
+
+
+def streamed(monkeypatch, trace: t.Trace, pause_after: int | None = None) -> tuple[Session, list[int]]:
+    """A session after a run whose rounds take 50 ms each, paused or not, and how many rounds the page had at each send."""
+    clock = iter(0.05 * n for n in range(10**6))
+    now = [0.0]
+    visitor = Session()
+
+    def rounds(*_args):
+        for step in trace.steps:
+            now[0] = next(clock)
+            yield trace.header, (step,), trace.footer if step is trace.steps[-1] else None
+            if pause_after == step.index:
+                session.pause(visitor)
+
+    monkeypatch.setattr(session, "rounds", rounds)
+    monkeypatch.setattr(session.time, "monotonic", lambda: now[0])
+    todo = session.Plan(trace.header.config, (), None, False, None)
+    updates = list(session._run(visitor, trace.header.prompt, asked(trace), todo, visitor.request))
+    return visitor, [len(update.view["steps"]) for update in updates if update.view is not None]
+
+
+def test_a_longer_trace_is_sent_less_often_and_whole_in_the_end(monkeypatch):
+    _, sent = streamed(monkeypatch, make_trace(seed=1, steps=200))
+    assert sent[1:15] == list(range(sent[1], sent[1] + 14)), "a short one at every round"
+    assert all(later - earlier >= 2 for earlier, later in pairwise(sent[-20:-1]))
+    assert sent[-1] == 200
+
+
+def test_a_paused_run_shows_the_round_that_was_not_sent_yet(monkeypatch):
+    trace = make_trace(seed=1, steps=200)
+    _, sent = streamed(monkeypatch, trace)
+    held_back = next(n for n in range(150, 200) if n not in sent)
+    visitor, seen = streamed(monkeypatch, trace, pause_after=held_back - 1)
+    assert seen[-1] < held_back == len(visitor.trace.steps)
+    assert len(run.shown_value(visitor)["steps"]) == held_back
 
 
 def test_a_step_goes_on_from_the_last_round():

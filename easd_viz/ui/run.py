@@ -272,6 +272,9 @@ def requested(session: Session, kind: Kind, values: tuple[Any, ...]) -> Iterator
 
 
 def shown_value(session: Session) -> dict[str, Any] | None:
+    """The text view's value with all rounds, those included that were waiting to be sent together with later ones."""
+    if session.trace is not None and (session.view is None or session.view.trace is not session.trace):
+        return session.show(session.trace)
     return None if session.view is None else session.view.value
 
 
